@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vjp.h - the whole native API of vjp, and its manual. What is not here is not API.
+ *
+ * vjp computes the backward pass (the vector-Jacobian product) of neural-network activations:
+ * given what the forward pass saw (src or dst) and the gradient of its result (diff_dst), it
+ * computes the gradient of its input (diff_src) and of its parameters (diff_slope).
+ *
+ *     vjp_context *ctx;  vjp_context_create(NULL, &ctx, NULL, 0);        once a program
+ *     vjp_plan    *plan; vjp_plan_create(ctx, "relu_backward", ...);     once a shape
+ *     vjp_plan_run(plan, buffers, workspace, size, NULL);                once a step
+ *
+ * Creating may fail, and says why in a sentence: pass a char buffer as `reason`. Running checks
+ * only what can change from call to call (the addresses), allocates nothing and takes no lock.
+ * The library never prints, aborts or exits. Every function may be called from any thread; a
+ * plan may run on many threads at once.
+ *
+ * Results are the same bits for any number of threads and any instruction set (the payload and
+ * sign of a NaN aside). The caller's rounding mode and flush-to-zero setting change nothing.
+ *
+ * Operators, their tensors and attributes: docs/operators/, or the enumeration at the end.
+ */
+#ifndef VJP_VJP_H
+#define VJP_VJP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(VJP_STATIC)
+#define VJP_API
+#elif defined(__GNUC__)
+#define VJP_API __attribute__((visibility("default")))
+#else
+#define VJP_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- version ------------------------------------------------------------------------------ */
+
+#define VJP_VERSION_MAJOR 0
+#define VJP_VERSION_MINOR 1
+#define VJP_VERSION_PATCH 0
+
+/* vjp_version - the version of the library that is running: major * 10000 + minor * 100 + patch. */
+VJP_API int32_t vjp_version(void);
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+typedef enum vjp_status {
+    VJP_OK = 0,
+    VJP_BAD_ARGUMENT = 1,  /* NULL where a pointer is needed, a wrong count, a wrong struct_size */
+    VJP_BAD_OP = 2,        /* no operator of that name */
+    VJP_BAD_ATTRIBUTE = 3, /* unknown, missing, given twice, of the wrong type, out of range */
+    VJP_BAD_DTYPE = 4,     /* unknown, or not a combination the operator takes */
+    VJP_BAD_SHAPE = 5,     /* ranks or dims that do not fit together, a negative dim, over 12 dims */
+    VJP_BAD_STRIDES = 6,   /* an output with two indices on one address */
+    VJP_BAD_ALIAS = 7,     /* an output overlaps another tensor other than exactly */
+    VJP_BAD_ALIGNMENT = 8, /* a data pointer is not a multiple of its element size */
+    VJP_BAD_WORKSPACE = 9, /* NULL or smaller than vjp_plan_workspace_size says */
+    VJP_TOO_LARGE = 10,    /* a count of bytes does not fit in 62 bits */
+    VJP_NO_MEMORY = 11,    /* the allocator returned NULL */
+    VJP_NO_DEVICE = 12     /* the device is not there, or this build does not serve it */
+} vjp_status;
+
+/* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other number. */
+VJP_API const char *vjp_status_string(vjp_status status);
+
+/* A reason is one sentence that names the tensor and the dim ("diff_dst: dim 1 is 7, src has 5").
+ * Functions that take `reason` write it there on failure, cut to reason_size and always
+ * terminated, and an empty string on success. NULL or 0 means it is not wanted. */
+#define VJP_REASON_SIZE 256
+
+/* ---- context ------------------------------------------------------------------------------ */
+
+typedef enum vjp_device {
+    VJP_CPU = 0,
+    VJP_CUDA = 1
+} vjp_device;
+
+/* vjp_task - one piece of work; vjp_parallel_for - the caller's own way to run many.
+ *
+ * Equivalent to, in any order and on any threads, returning when all are done:
+ *
+ *     for (int64_t i = 0; i < ntasks; i++)
+ *         task(arg, i);
+ */
+typedef void (*vjp_task)(void *arg, int64_t index);
+typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void *arg);
+
+/* vjp_context_options - how plans run and where they live. Start from VJP_CONTEXT_DEFAULTS.
+ *
+ * device, device_id: where plans of this context run.
+ * num_threads: 0 takes what OpenMP offers, 1 stays on the calling thread, n uses at most n.
+ * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
+ *     is handed to it.
+ * allocate, deallocate: both or neither; take the place of the C library's allocator for
+ *     contexts and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
+ *     Running a plan calls neither. `allocator_user` is handed to both.
+ *
+ * Small work stays on the calling thread, and so does work started inside an OpenMP parallel
+ * region or in a forked child (where OpenMP's threads are gone).
+ */
+typedef struct vjp_context_options {
+    size_t struct_size; /* sizeof(vjp_context_options) */
+    vjp_device device;
+    int32_t device_id;
+    int32_t num_threads;
+    vjp_parallel_for parallel_for;
+    void *parallel_for_user;
+    void *(*allocate)(void *allocator_user, size_t size);
+    void (*deallocate)(void *allocator_user, void *memory);
+    void *allocator_user;
+} vjp_context_options;
+
+#define VJP_CONTEXT_DEFAULTS \
+    { sizeof(vjp_context_options), VJP_CPU, 0, 0, NULL, NULL, NULL, NULL, NULL }
+
+typedef struct vjp_context vjp_context;
+
+/* vjp_context_create - a device, its threads and its allocator.
+ *
+ * options: NULL means VJP_CONTEXT_DEFAULTS. *ctx is set to NULL on failure.
+ * The instruction set is chosen here: the best one that the CPU and the operating system
+ * support, capped by the environment variable VJP_ISA (scalar, avx2, avx512) if it is set; an
+ * unknown name there is refused.
+ */
+VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx,
+                                      char *reason, size_t reason_size);
+
+/* vjp_context_destroy - give the context back. Its plans stay valid: the memory goes with the
+ * last of them. NULL is allowed. */
+VJP_API void vjp_context_destroy(vjp_context *ctx);
+
+/* vjp_context_isa - the name of the instruction set in use ("avx512"); NULL for NULL. */
+VJP_API const char *vjp_context_isa(const vjp_context *ctx);
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+typedef enum vjp_dtype {
+    VJP_F64 = 1,
+    VJP_F32 = 2,
+    VJP_F16 = 3, /* IEEE binary16 */
+    VJP_BF16 = 4 /* the upper half of an IEEE binary32 */
+} vjp_dtype;
+
+/* vjp_dtype_name - "f64", "f32", "f16" or "bf16"; NULL for any other number.
+ * vjp_dtype_size - bytes of an element; 0 for any other number. */
+VJP_API const char *vjp_dtype_name(vjp_dtype dtype);
+VJP_API size_t vjp_dtype_size(vjp_dtype dtype);
+
+#define VJP_MAX_DIMS 12
+
+/* vjp_tensor - the description of a tensor: everything but its data.
+ *
+ * Element (i0, i1, ...) lies at data + (i0 * strides[0] + i1 * strides[1] + ...) elements.
+ * Strides are in elements and may be negative (data is then not the lowest address) or, for
+ * inputs, 0 (the same element again: a broadcast). ndim 0 is one element. A dim of 0 makes the
+ * tensor empty. The fields are those of DLPack's DLTensor.
+ */
+typedef struct vjp_tensor {
+    size_t struct_size; /* sizeof(vjp_tensor) */
+    vjp_dtype dtype;
+    int32_t ndim;
+    int64_t shape[VJP_MAX_DIMS];
+    int64_t strides[VJP_MAX_DIMS];
+} vjp_tensor;
+
+/* vjp_tensor_contiguous - describe a dense row-major tensor.
+ * shape may be NULL if ndim is 0. Fails, leaving *tensor as it was, on a bad dtype, ndim or dim
+ * and if the bytes do not fit in 62 bits. */
+VJP_API vjp_status vjp_tensor_contiguous(vjp_dtype dtype, int32_t ndim, const int64_t *shape,
+                                         vjp_tensor *tensor);
+
+/* vjp_tensor_strided - describe a tensor with the given strides. Fails as above. */
+VJP_API vjp_status vjp_tensor_strided(vjp_dtype dtype, int32_t ndim, const int64_t *shape,
+                                      const int64_t *strides, vjp_tensor *tensor);
+
+/* vjp_tensor_broadcast - view a tensor in a larger shape, by NumPy's rules: shapes are aligned
+ * at the right, and a dim that is missing or 1 is repeated (its stride becomes 0).
+ * VJP_BAD_SHAPE if the tensor does not fit. *view may be the tensor itself. */
+VJP_API vjp_status vjp_tensor_broadcast(const vjp_tensor *tensor, int32_t ndim,
+                                        const int64_t *shape, vjp_tensor *view);
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+typedef enum vjp_attr_type {
+    VJP_ATTR_BOOL = 1,
+    VJP_ATTR_S64 = 2,
+    VJP_ATTR_F32 = 3,
+    VJP_ATTR_STR = 4
+} vjp_attr_type;
+
+/* vjp_attr - one attribute of an operator: a name and a value. The struct is final: it will not
+ * grow. Most easily made by the functions below:
+ *
+ *     vjp_attr attrs[] = { vjp_attr_f32("alpha", 0.2f), vjp_attr_f32("beta", 0.5f) };
+ */
+typedef struct vjp_attr {
+    const char *name;
+    vjp_attr_type type;
+    union {
+        int32_t b; /* VJP_ATTR_BOOL: 0 or 1 */
+        int64_t s64;
+        float f32;
+        const char *str;
+    } value;
+} vjp_attr;
+
+static inline vjp_attr vjp_attr_bool(const char *name, int32_t value)
+{
+    vjp_attr attr;
+    attr.name = name;
+    attr.type = VJP_ATTR_BOOL;
+    attr.value.b = value;
+    return attr;
+}
+
+static inline vjp_attr vjp_attr_s64(const char *name, int64_t value)
+{
+    vjp_attr attr;
+    attr.name = name;
+    attr.type = VJP_ATTR_S64;
+    attr.value.s64 = value;
+    return attr;
+}
+
+static inline vjp_attr vjp_attr_f32(const char *name, float value)
+{
+    vjp_attr attr;
+    attr.name = name;
+    attr.type = VJP_ATTR_F32;
+    attr.value.f32 = value;
+    return attr;
+}
+
+static inline vjp_attr vjp_attr_str(const char *name, const char *value)
+{
+    vjp_attr attr;
+    attr.name = name;
+    attr.type = VJP_ATTR_STR;
+    attr.value.str = value;
+    return attr;
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+typedef struct vjp_plan vjp_plan;
+
+/* vjp_plan_create - check an operator, its attributes and its tensors, and prepare to run it.
+ *
+ * op: the operator's name, "relu_backward" or the like.
+ * attrs, nattrs: its attributes in any order; those left out take their defaults.
+ * tensors, ntensors: the descriptions of its inputs by index, then of its outputs by index. An
+ *     output may not repeat an element. Nothing of the caller's is kept: all of it may go after
+ *     the call.
+ * *plan is set to NULL on failure, and `reason` says what to mend.
+ *
+ * A plan is one allocation of at most 4 KiB. It does not change after it is made.
+ */
+VJP_API vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *attrs,
+                                   int32_t nattrs, const vjp_tensor *const *tensors,
+                                   int32_t ntensors, vjp_plan **plan, char *reason,
+                                   size_t reason_size);
+
+/* vjp_plan_destroy - free the plan. NULL is allowed. */
+VJP_API void vjp_plan_destroy(vjp_plan *plan);
+
+/* vjp_plan_workspace_size - the bytes of scratch memory that one run needs; often 0, and never
+ * more than 256 KiB or 1/16 of the inputs' bytes, whichever is larger. 0 for NULL. */
+VJP_API size_t vjp_plan_workspace_size(const vjp_plan *plan);
+
+/* vjp_plan_run - compute the gradients that the plan describes.
+ *
+ * Equivalent to, for every index i of the output:
+ *
+ *     dx[i] = formula(x[i], dy[i])          (docs/operators/<name>.md)
+ *
+ * buffers: the data of each tensor, inputs by index, then outputs by index. NULL is allowed for
+ *     a tensor without elements.
+ * workspace: at least vjp_plan_workspace_size bytes of any alignment, used by this run alone;
+ *     may be NULL if that is 0.
+ * stream: the CUDA stream to queue on; not used on the CPU.
+ *
+ * An output may be one of the inputs (same address, dtype and strides); any other overlap
+ * returns VJP_BAD_ALIAS. Where a run is refused nothing is written.
+ * Does not allocate or lock. One plan may run on many threads at once, each with its own
+ * workspace.
+ */
+VJP_API vjp_status vjp_plan_run(const vjp_plan *plan, void *const *buffers, void *workspace,
+                                size_t workspace_size, void *stream);
+
+/* vjp_plan_check - what vjp_plan_run would say to these arguments, and why, without running. */
+VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, void *const *buffers,
+                                  const void *workspace, size_t workspace_size, char *reason,
+                                  size_t reason_size);
+
+/* vjp_compute - the whole life of a plan in one call, for those who do not want to keep one.
+ *
+ * ctx may be NULL: a context with default options for this call alone. The workspace, if any is
+ * needed, comes from the context's allocator. The arguments are those of vjp_plan_create and
+ * vjp_plan_run. On a CUDA context the call waits for the work to end.
+ */
+VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs,
+                               int32_t nattrs, const vjp_tensor *const *tensors,
+                               void *const *buffers, int32_t ntensors, char *reason,
+                               size_t reason_size);
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+/* vjp_dtype_rule - which dtypes a tensor of an operator takes.
+ * SAME: the dtype of the call, one for all such tensors, any of vjp_dtype.
+ * WIDE: as SAME, or f32 beside f16 and bf16; all WIDE tensors of one call agree. */
+typedef enum vjp_dtype_rule {
+    VJP_DTYPE_SAME = 1,
+    VJP_DTYPE_WIDE = 2
+} vjp_dtype_rule;
+
+/* vjp_shape_rule - which shape a tensor of an operator has.
+ * DATA: that of input 0.
+ * SLOPE: broadcast to it: 1-D of the channels' length, one element, or right-aligned. */
+typedef enum vjp_shape_rule {
+    VJP_SHAPE_DATA = 1,
+    VJP_SHAPE_SLOPE = 2
+} vjp_shape_rule;
+
+/* The structs below are the library's own constants and live as long as it does. Their
+ * struct_size tells which fields this library has. */
+typedef struct vjp_op_info {
+    size_t struct_size;
+    const char *name;     /* "softmax_backward" */
+    const char *title;    /* "SoftMaxBackward" */
+    const char *formula;  /* one line, over the tensors' names */
+    const char *accuracy; /* the stated error bound, in words */
+    int32_t ninputs;
+    int32_t noutputs;
+    int32_t nattrs;
+} vjp_op_info;
+
+typedef struct vjp_tensor_info {
+    size_t struct_size;
+    const char *name; /* "diff_dst" */
+    vjp_dtype_rule dtype_rule;
+    vjp_shape_rule shape_rule;
+} vjp_tensor_info;
+
+typedef struct vjp_attr_info {
+    size_t struct_size;
+    const char *name;
+    vjp_attr_type type;
+    int32_t required;        /* 1: has no default */
+    vjp_attr default_value;  /* of that name and type; meaningless if required */
+    const char *choices;     /* VJP_ATTR_STR: the values allowed, "NCX|NXC"; else NULL */
+} vjp_attr_info;
+
+/* vjp_op_count - how many operators there are; vjp_op_at - the one of index 0 .. count - 1;
+ * vjp_op_find - the one of that name. NULL if there is none. */
+VJP_API int32_t vjp_op_count(void);
+VJP_API const vjp_op_info *vjp_op_at(int32_t index);
+VJP_API const vjp_op_info *vjp_op_find(const char *name);
+
+/* vjp_op_tensor - tensor `index` of an operator: inputs 0 .. ninputs - 1, then the outputs.
+ * vjp_op_attr - attribute `index`. NULL if there is none. */
+VJP_API const vjp_tensor_info *vjp_op_tensor(const vjp_op_info *op, int32_t index);
+VJP_API const vjp_attr_info *vjp_op_attr(const vjp_op_info *op, int32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VJP_VJP_H */
