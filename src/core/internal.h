@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* internal.h - what the parts of the core share: the operator table, the context, a checked call.
+ *
+ * A call flows one way: api.c -> check.c (is it valid?) -> plan.c (one allocation) -> the
+ * backend of the context's device (layout, kernels, run). Nothing calls back up. */
+#ifndef VJPI_INTERNAL_H
+#define VJPI_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "vjp/vjp.h"
+
+#define VJPI_MAX_TENSORS 6
+#define VJPI_MAX_ATTRS 4
+
+/* ---- table.c ------------------------------------------------------------------------------ */
+
+typedef enum vjpi_op_kind {
+    VJPI_MAP,  /* FULL outputs only */
+    VJPI_FOLD, /* a SUM output */
+    VJPI_ROW   /* a sum along an axis that the outputs need */
+} vjpi_op_kind;
+
+/* Formulas by number: each is a row of kernels in every (ISA, dtype) table. */
+typedef enum vjpi_formula {
+#define OP(name, ...) VJPI_FORMULA_##name,
+#include "ops.def"
+    VJPI_FORMULA_COUNT
+} vjpi_formula;
+
+typedef struct vjpi_op {
+    vjp_op_info info; /* first: the public row is this row */
+    const vjp_tensor_info *tensors;
+    const vjp_attr_info *attrs;
+    vjpi_op_kind kind;
+    vjpi_formula formula;
+    const char *choice; /* the CHOICE attribute's name; "" if there is none */
+    int32_t nfull;      /* outputs ninputs .. ninputs + nfull - 1 are FULL, the rest SUM */
+} vjpi_op;
+
+const vjpi_op *vjpi_op_find(const char *name);
+
+/* ---- status.c ----------------------------------------------------------------------------- */
+
+/* Where a refusal's sentence goes. */
+typedef struct vjpi_reason {
+    char *text;
+    size_t size;
+} vjpi_reason;
+
+/* Write the sentence and return the status, so that a check reads `return vjpi_refuse(...)`. */
+vjp_status vjpi_refuse(vjpi_reason reason, vjp_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+vjpi_reason vjpi_reason_begin(char *text, size_t size);
+
+/* ---- context.c ---------------------------------------------------------------------------- */
+
+typedef struct vjpi_backend vjpi_backend;
+
+struct vjp_context {
+    vjp_context_options options;
+    const vjpi_backend *backend;
+    atomic_int references;      /* the caller's and one per plan */
+    const struct vjpi_isa *isa; /* CPU: whose kernels run */
+    int64_t cache_size;         /* CPU: bytes of the last-level cache */
+};
+
+void *vjpi_allocate(const vjp_context *ctx, size_t size);
+void vjpi_deallocate(const vjp_context *ctx, void *memory);
+void vjpi_context_retain(vjp_context *ctx);
+
+/* ---- check.c ------------------------------------------------------------------------------ */
+
+/* One operator call, found valid: everything a backend needs and nothing it must check. */
+typedef struct vjpi_call {
+    const vjpi_op *op;
+    bool choice;                               /* the CHOICE attribute's value */
+    vjp_dtype dtype;                           /* of the SAME tensors */
+    bool wide;                                 /* the WIDE tensors are f32 beside a 16-bit dtype */
+    int32_t ntensors;
+    vjp_tensor tensors[VJPI_MAX_TENSORS];
+    int32_t ndim;                              /* the data's shape: that of input 0 */
+    int64_t shape[VJP_MAX_DIMS];
+    int64_t strides[VJPI_MAX_TENSORS][VJP_MAX_DIMS]; /* each tensor viewed in the data's shape */
+    bool reduced[VJP_MAX_DIMS];                /* dims that SUM outputs or row sums run over */
+    double constants[VJPI_MAX_ATTRS];          /* the F32 attributes in order */
+} vjpi_call;
+
+vjp_status vjpi_check(const char *op, const vjp_attr *attrs, int32_t nattrs,
+                      const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
+                      vjpi_reason reason);
+
+/* A description's own sanity: struct_size, dtype, ndim, dims, and sizes that fit in 62 bits. */
+vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_reason reason);
+
+int64_t vjpi_numel(const vjp_tensor *tensor);
+
+/* ---- the devices -------------------------------------------------------------------------- */
+
+/* What a device does for a context and its plans. `state` is the device's part of the plan:
+ * plan_size bytes, aligned to 16, zeroed. run is handed arguments that were found valid. */
+struct vjpi_backend {
+    size_t plan_size;
+    vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
+    const char *(*isa)(const vjp_context *ctx);
+    void (*prepare)(const vjp_context *ctx, const vjpi_call *call, void *state,
+                    size_t *workspace_size);
+    void (*run)(const vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+                void *stream);
+};
+
+extern const vjpi_backend vjpi_backend_cpu;
+
+/* ---- overlap.c ---------------------------------------------------------------------------- */
+
+/* The bytes of a tensor relative to its data pointer: [low, high). Empty: low == high. */
+typedef struct vjpi_span {
+    int64_t low, high;
+} vjpi_span;
+
+vjpi_span vjpi_tensor_span(const vjp_tensor *tensor);
+
+/* Could two indices of this tensor share an address? Says yes where it cannot tell. */
+bool vjpi_overlaps_itself(const vjp_tensor *tensor);
+
+/* Could a and b share a byte, b's data lying `distance` bytes after a's? Yes if unknown. */
+bool vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance);
+
+/* Do both describe the same elements in the same order (so that in place is safe)? */
+bool vjpi_same_view(const vjp_tensor *a, const vjp_tensor *b);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* overlap.c - can two elements share a byte?
+ *
+ * Both questions asked here come down to one: is there a choice of integers v[i] in
+ * [low[i], high[i]] with  first <= sum of step[i] * v[i] <= last?  It is searched for from the
+ * largest step down; what the smaller steps can still reach, and their greatest common divisor,
+ * cut the search to a few steps for layouts met in practice. Where it takes more, the answer is
+ * "yes": the caller refuses what it cannot prove safe. */
+#include <string.h>
+
+#include "core/internal.h"
+
+#define MAX_TERMS (2 * VJP_MAX_DIMS)
+#define MAX_STEPS 512
+
+/* Sums of two tensors' reaches and a distance of pointers may pass 64 bits. */
+__extension__ typedef __int128 wide;
+
+typedef struct term {
+    int64_t step; /* > 0 */
+    int64_t low, high;
+} term;
+
+typedef struct search {
+    int count;
+    term terms[MAX_TERMS];
+    wide low[MAX_TERMS + 1], high[MAX_TERMS + 1]; /* reach of the terms from i on */
+    int64_t divisor[MAX_TERMS + 1];
+    int steps_left;
+} search;
+
+/* Keep the terms in falling order of step; equal steps become one term. */
+static void add_term(search *s, int64_t step, int64_t low, int64_t high)
+{
+    int at = 0;
+    while (at < s->count && s->terms[at].step > step)
+        at++;
+    if (at < s->count && s->terms[at].step == step) {
+        s->terms[at].low += low;
+        s->terms[at].high += high;
+        return;
+    }
+    memmove(&s->terms[at + 1], &s->terms[at], (size_t)(s->count - at) * sizeof(term));
+    s->terms[at] = (term){ step, low, high };
+    s->count++;
+}
+
+/* Add every stride of a tensor, in bytes; sign -1 subtracts its addresses. */
+static void add_tensor(search *s, const vjp_tensor *tensor, int sign)
+{
+    int64_t size = (int64_t)vjp_dtype_size(tensor->dtype);
+    for (int32_t d = 0; d < tensor->ndim; d++) {
+        int64_t last = tensor->shape[d] - 1, step = last > 0 ? tensor->strides[d] * sign : 0;
+        if (step == 0)
+            continue;
+        if (step > 0)
+            add_term(s, step * size, 0, last);
+        else
+            add_term(s, -step * size, -last, 0);
+    }
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static wide floor_divide(wide a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static bool find(search *s, int at, wide first, wide last)
+{
+    if (at == s->count)
+        return first <= 0 && last >= 0;
+    int64_t divisor = s->divisor[at], step = s->terms[at].step;
+    if (floor_divide(last, divisor) * divisor < first)
+        return false;
+    wide low = -floor_divide(-(first - s->high[at + 1]), step);
+    wide high = floor_divide(last - s->low[at + 1], step);
+    low = low < s->terms[at].low ? s->terms[at].low : low;
+    high = high > s->terms[at].high ? s->terms[at].high : high;
+    for (wide v = low; v <= high; v++)
+        if (--s->steps_left < 0 || find(s, at + 1, first - v * step, last - v * step))
+            return true;
+    return false;
+}
+
+static bool has_solution(search *s, wide first, wide last)
+{
+    s->low[s->count] = s->high[s->count] = 0;
+    s->divisor[s->count] = 0;
+    for (int i = s->count - 1; i >= 0; i--) {
+        s->low[i] = s->low[i + 1] + (wide)s->terms[i].step * s->terms[i].low;
+        s->high[i] = s->high[i + 1] + (wide)s->terms[i].step * s->terms[i].high;
+        s->divisor[i] = greatest_common_divisor(s->terms[i].step, s->divisor[i + 1]);
+    }
+    s->steps_left = MAX_STEPS;
+    return find(s, 0, first, last);
+}
+
+vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
+{
+    int64_t size = (int64_t)vjp_dtype_size(tensor->dtype);
+    vjpi_span span = { 0, size };
+    for (int32_t d = 0; d < tensor->ndim; d++) {
+        if (tensor->shape[d] == 0)
+            return (vjpi_span){ 0, 0 };
+        if (tensor->shape[d] == 1)
+            continue;
+        int64_t reach = (tensor->shape[d] - 1) * tensor->strides[d] * size;
+        if (reach < 0)
+            span.low += reach;
+        else
+            span.high += reach;
+    }
+    return span;
+}
+
+bool vjpi_overlaps_itself(const vjp_tensor *tensor)
+{
+    search all = { .count = 0 };
+    bool nested = true;
+    wide reach = 0;
+    for (int32_t d = 0; d < tensor->ndim; d++) {
+        int before = all.count;
+        if (tensor->shape[d] <= 1)
+            continue;
+        int64_t stride = tensor->strides[d] < 0 ? -tensor->strides[d] : tensor->strides[d];
+        if (stride == 0)
+            return true;
+        add_term(&all, stride, 0, tensor->shape[d] - 1);
+        if (all.count == before)
+            return true; /* two dims of one stride: (1, 0) and (0, 1) meet */
+    }
+    for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over all that lies within it */
+        nested = nested && all.terms[i].step > reach;
+        reach += (wide)all.terms[i].step * all.terms[i].high;
+    }
+    if (nested)
+        return false;
+    /* Two indices that meet differ first, in falling order of stride, in some dim i. */
+    for (int i = 0; i < all.count; i++) {
+        search s = { .count = 0 };
+        add_term(&s, all.terms[i].step, 1, all.terms[i].high);
+        for (int j = i + 1; j < all.count; j++)
+            add_term(&s, all.terms[j].step, -all.terms[j].high, all.terms[j].high);
+        if (has_solution(&s, 0, 0))
+            return true;
+    }
+    return false;
+}
+
+bool vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance)
+{
+    search s = { .count = 0 };
+    wide size_a = (wide)vjp_dtype_size(a->dtype), size_b = (wide)vjp_dtype_size(b->dtype);
+    add_tensor(&s, b, 1);
+    add_tensor(&s, a, -1);
+    return has_solution(&s, 1 - size_b - distance, size_a - 1 - distance);
+}
+
+bool vjpi_same_view(const vjp_tensor *a, const vjp_tensor *b)
+{
+    if (a->dtype != b->dtype || a->ndim != b->ndim)
+        return false;
+    for (int32_t d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d]))
+            return false;
+    return true;
+}
