@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A thin front for people; CMakeLists.txt is the build.
+
+JOBS := -j$(shell nproc 2>/dev/null || echo 1)
+PREFIX ?= /usr/local
+MAKEFLAGS += --no-print-directory
+
+# A first `make` must not ask for what only the tests need; a tree configured by hand keeps its choice.
+TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
+
+# What each target needs, as test=Debian package: scripts/need.sh.
+NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
+NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
+NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config
+NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+	qemu-aarch64=qemu-user
+
+.PHONY: all configure demo check check-sanitize check-aarch64 bench docs install clean help
+
+all: configure ## build the library, examples, tools and benchmarks (default)
+	@cmake --build build/release $(JOBS)
+
+configure:
+	@cmake --preset release $(TESTS_OFF)
+
+demo: ## install a compiler and CMake if they are missing, build, train a small network
+	@scripts/need.sh $(NEED)
+	@$(MAKE) configure
+	@cmake --build build/release $(JOBS) --target example_train
+	@build/release/examples/train
+
+check: ## every test and check; the last line counts them
+	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
+	@scripts/check.sh native package aarch64
+
+check-sanitize: ## the tests under ASan and UBSan, and under TSan
+	@scripts/need.sh $(NEED_TESTS)
+	@scripts/check.sh sanitize
+
+check-aarch64: ## the tests for 64-bit Arm, under qemu
+	@scripts/need.sh $(NEED_AARCH64)
+	@scripts/check.sh aarch64
+
+bench: all ## run the benchmarks
+	@build/release/bench/bench
+
+docs: all ## write the operator tables of docs/operators again
+	@build/release/tools/opdoc --write docs/operators
+
+install: all ## install into PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 18

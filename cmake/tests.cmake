@@ -1,0 +1,49 @@
+# The tests: each tests/test_*.c is one cmocka program, tests/support/*.c is what they share, and
+# each tests/fuzz/*.c is a libFuzzer program when the build is made for it (preset fuzz).
+
+# vjp_need(VARIABLE HEADER LIBRARY PACKAGE) - find a library of the tests, or say what to install.
+macro(vjp_need variable header library package)
+  find_path(${variable}_INCLUDE_DIR ${header})
+  find_library(${variable}_LIBRARY ${library})
+  if(NOT ${variable}_INCLUDE_DIR OR NOT ${variable}_LIBRARY)
+    message(FATAL_ERROR "The tests need ${header}: install ${package} (Debian), or set -DVJP_TESTS=OFF")
+  endif()
+  list(APPEND test_include_dirs ${${variable}_INCLUDE_DIR})
+  list(APPEND test_libraries ${${variable}_LIBRARY})
+endmacro()
+vjp_need(CMOCKA cmocka.h cmocka libcmocka-dev)
+vjp_need(MPFR mpfr.h mpfr libmpfr-dev)
+vjp_need(GMP gmp.h gmp libgmp-dev)
+
+add_library(vjp_test_build INTERFACE)
+target_include_directories(vjp_test_build INTERFACE tests/support)
+target_include_directories(vjp_test_build SYSTEM INTERFACE ${test_include_dirs})
+target_link_libraries(vjp_test_build INTERFACE
+  vjp ${test_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+file(GLOB support CONFIGURE_DEPENDS tests/support/*.c)
+if(support)
+  add_library(vjp_test_support STATIC ${support})
+  target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
+  target_link_libraries(vjp_test_build INTERFACE vjp_test_support)
+endif()
+
+file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
+foreach(file IN LISTS tests)
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(${name} ${file})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE vjp_test_build)
+  add_test(NAME ${name} COMMAND ${name})
+endforeach()
+
+if(VJP_SANITIZE MATCHES "fuzzer")
+  file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/*.c)
+  foreach(file IN LISTS fuzzers)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+    target_link_libraries(${name} PRIVATE vjp_static)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endif()

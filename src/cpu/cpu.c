@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.c - the CPU behind the backend interface: a call becomes stages, a run does them in order.
+ *
+ * How a call is cut depends on its shapes, strides and dtypes alone, and so do the bits of its
+ * sums. The machine decides only which instructions are used, which threads do the work and
+ * whether stores bypass the caches. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu/fpmode.h"
+#include "cpu/stage.h"
+
+#define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
+#define MAX_TASKS 256
+#define MAX_SEGMENTS 64
+#define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
+#define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows as fold and map */
+#define FEW_ROWS 8
+#define WORKSPACE_ALIGNMENT 64
+#define CACHE_SIZE_UNKNOWN (32 << 20)
+
+static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
+{
+    const char *cap = getenv("VJP_ISA");
+    ctx->isa = vjpi_best_isa(cap);
+    if (!ctx->isa)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                           "VJP_ISA: this build has no instruction set '%.32s'", cap);
+    ctx->cache_size = CACHE_SIZE_UNKNOWN;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (size > 0)
+        ctx->cache_size = size;
+#endif
+    return VJP_OK;
+}
+
+static const char *isa_name(const vjp_context *ctx)
+{
+    return ctx->isa->name;
+}
+
+/* ---- prepare ------------------------------------------------------------------------------ */
+
+static int64_t product(int32_t n, const int64_t *shape)
+{
+    int64_t all = 1;
+    for (int32_t d = 0; d < n; d++)
+        all *= shape[d];
+    return all;
+}
+
+/* How many tasks to make of units that hold so many elements together. */
+static int64_t task_count(int64_t nunits, int64_t elements)
+{
+    int64_t tasks = elements / TASK_ELEMENTS;
+    tasks = tasks < MAX_TASKS ? tasks : MAX_TASKS;
+    tasks = tasks < nunits ? tasks : nunits;
+    return tasks < 2 ? 1 : tasks;
+}
+
+static vjpi_stage *add_stage(vjpi_cpu_plan *plan, int32_t nest, int64_t nunits, int64_t elements)
+{
+    vjpi_stage *stage = &plan->stages[plan->nstages++];
+    stage->nest = nest;
+    stage->nunits = nunits;
+    stage->ntasks = task_count(nunits, elements);
+    return stage;
+}
+
+static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operands,
+                    int64_t elements)
+{
+    vjpi_stage *stage = add_stage(plan, nest, plan->nests[nest].nunits, elements);
+    stage->run = vjpi_map_units;
+    stage->operands = operands;
+}
+
+/* A fold over nest 0: units x segments and, if there are several, the segments together. */
+static void add_fold(vjpi_cpu_plan *plan, vjpi_tile_operands operands, int64_t elements)
+{
+    const vjpi_nest *nest = &plan->nests[0];
+    plan->nsegments = 1;
+    plan->sums_width = nest->sums_inner ? nest->row.block : nest->inner.block;
+    if (nest->nunits < FEW_UNITS && elements >= 2 * TASK_ELEMENTS) {
+        int64_t segments = MAX_SEGMENTS / nest->nunits, most = elements / TASK_ELEMENTS;
+        segments = segments < most ? segments : most;
+        plan->nsegments = segments < nest->nsteps ? segments : nest->nsteps;
+    }
+    vjpi_stage *stage = add_stage(plan, 0, nest->nunits * plan->nsegments, elements);
+    stage->run = vjpi_fold_units;
+    stage->operands = operands;
+    if (plan->nsegments > 1) {
+        stage = add_stage(plan, 0, nest->nunits, nest->nunits * plan->sums_width);
+        stage->run = vjpi_join_segments;
+    }
+}
+
+/* Nothing to read, but sums of nothing to write: each element of the SUM outputs is a unit. */
+static void add_zero(vjpi_cpu_plan *plan, const vjpi_call *call)
+{
+    const vjp_tensor *sum = &call->tensors[plan->first_sum];
+    vjpi_nest *nest = &plan->nests[0];
+    nest->noperands = call->ntensors;
+    nest->nunits = product(sum->ndim, sum->shape);
+    nest->nunit_axes = nest->naxes = sum->ndim;
+    for (int32_t d = 0; d < sum->ndim; d++) {
+        nest->axes[d].count = sum->shape[d];
+        for (int32_t i = plan->first_sum; i < call->ntensors; i++) {
+            nest->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+            nest->axes[d].step[i] = call->tensors[i].strides[d] * nest->size[i];
+        }
+    }
+    if (nest->nunits > 0)
+        add_stage(plan, 0, nest->nunits, 0)->run = vjpi_zero_units;
+}
+
+static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int64_t elements,
+                        vjpi_cpu_plan *plan)
+{
+    int64_t compute = (int64_t)plan->set->compute_size;
+    vjpi_nest *nest = &plan->nests[0];
+    vjpi_loop loop;
+    plan->nsums = 1;
+    vjpi_layout(call, 0, &loop);
+    bool fused = vjpi_nest_row(&loop, operands.n, compute, nest);
+    if (fused && !(nest->nunits < FEW_ROWS && elements >= SPLIT_ELEMENTS)) {
+        vjpi_stage *stage = add_stage(plan, 0, nest->nunits, elements);
+        stage->run = nest->sums_inner ? vjpi_row_units : vjpi_column_units;
+        stage->operands = operands;
+        return;
+    }
+    /* One strided row, or few long ones: the sums first, then the outputs. */
+    vjpi_layout(call, compute, &loop);
+    plan->first_sum = call->ntensors;
+    plan->rowsums_size = compute;
+    for (int32_t d = 0; d < call->ndim; d++)
+        plan->rowsums_size *= call->reduced[d] ? 1 : call->shape[d];
+    plan->store[0] = plan->set->store_wide;
+    vjpi_nest_fold(&loop, operands.first_output, compute, nest);
+    add_fold(plan, (vjpi_tile_operands){ operands.first_output, operands.first_output, 0 },
+             elements);
+    vjpi_nest_map(&loop, operands.n + 1, &plan->nests[1]);
+    operands.n++;
+    add_map(plan, 1, operands, elements);
+}
+
+static void prepare_fold(const vjpi_call *call, vjpi_tile_operands operands, int64_t elements,
+                         vjpi_cpu_plan *plan)
+{
+    vjpi_loop loop;
+    plan->first_sum = operands.n;
+    plan->nsums = call->ntensors - operands.n;
+    for (int32_t i = 0; i < plan->nsums; i++)
+        plan->store[i] = call->wide && call->op->tensors[operands.n + i].dtype_rule == VJP_DTYPE_WIDE
+                             ? plan->set->store_wide
+                             : plan->set->store;
+    if (elements == 0) {
+        add_zero(plan, call);
+        return;
+    }
+    vjpi_layout(call, 0, &loop);
+    vjpi_nest_fold(&loop, operands.n, (int64_t)plan->set->compute_size * plan->nsums,
+                   &plan->nests[0]);
+    add_fold(plan, operands, elements);
+}
+
+static size_t workspace_size(const vjpi_cpu_plan *plan)
+{
+    int64_t size = plan->rowsums_size;
+    if (plan->nsegments > 1)
+        size += plan->nsegments * plan->nests[0].nunits * plan->sums_width * plan->nsums *
+                (int64_t)plan->set->compute_size;
+    return size > 0 ? (size_t)size + WORKSPACE_ALIGNMENT - 1 : 0;
+}
+
+static void prepare(const vjp_context *ctx, const vjpi_call *call, void *state,
+                    size_t *workspace)
+{
+    vjpi_cpu_plan *plan = state;
+    const vjpi_op *op = call->op;
+    int64_t elements = vjpi_numel(&call->tensors[0]), bytes = 0;
+    vjpi_tile_operands operands = { op->info.ninputs + op->nfull, op->info.ninputs, op->nfull };
+    plan->set = ctx->isa->sets[call->dtype];
+    plan->kernels = &plan->set->kernels[op->formula][call->choice][call->wide];
+    plan->ninputs = op->info.ninputs;
+    memcpy(plan->constants, call->constants, sizeof(plan->constants));
+    for (int32_t i = 0; i < call->ntensors; i++)
+        bytes += vjpi_numel(&call->tensors[i]) * (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    plan->stream = bytes > ctx->cache_size;
+    if (op->kind == VJPI_FOLD) {
+        prepare_fold(call, operands, elements, plan);
+    } else if (elements > 0 && op->kind == VJPI_ROW) {
+        prepare_row(call, operands, elements, plan);
+    } else if (elements > 0) {
+        vjpi_loop loop;
+        vjpi_layout(call, 0, &loop);
+        vjpi_nest_map(&loop, operands.n, &plan->nests[0]);
+        add_map(plan, 0, operands, elements);
+    }
+    *workspace = workspace_size(plan);
+}
+
+/* ---- run ---------------------------------------------------------------------------------- */
+
+typedef struct stage_run {
+    const vjpi_job *job;
+    const vjpi_stage *stage;
+} stage_run;
+
+static void run_task(void *arg, int64_t index)
+{
+    const stage_run *run = arg;
+    const vjpi_stage *stage = run->stage;
+    vjpi_fpmode caller = vjpi_fpmode_enter();
+    stage->run(run->job, stage, vjpi_share(stage->nunits, stage->ntasks, index),
+               vjpi_share(stage->nunits, stage->ntasks, index + 1));
+#if defined(__x86_64__)
+    if (run->job->stream)
+        _mm_sfence(); /* streamed stores are seen before whatever tells that we are done */
+#endif
+    vjpi_fpmode_leave(caller);
+}
+
+static bool is_in_place(const vjpi_cpu_plan *plan, void *const *buffers)
+{
+    for (int32_t i = 0; i < plan->ninputs; i++)
+        if (buffers[i] == buffers[plan->ninputs])
+            return true;
+    return false;
+}
+
+static void run(const vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+                void *stream)
+{
+    const vjpi_cpu_plan *plan = state;
+    vjpi_job job = { .plan = plan };
+    (void)stream;
+    if (plan->nstages == 0)
+        return;
+    int32_t ntensors = plan->nests[0].noperands - (plan->rowsums_size > 0);
+    for (int32_t i = 0; i < ntensors; i++)
+        job.data[i] = buffers[i];
+    /* In place the line is in the cache already: storing past it would only lose it. */
+    job.stream = plan->stream && !is_in_place(plan, buffers);
+    if (workspace) {
+        uintptr_t up = -(uintptr_t)workspace % WORKSPACE_ALIGNMENT;
+        job.data[ntensors] = (char *)workspace + up;
+        job.segments = (char *)workspace + up + plan->rowsums_size;
+    }
+    for (int32_t s = 0; s < plan->nstages; s++) {
+        stage_run stage = { &job, &plan->stages[s] };
+        vjpi_parallel(ctx, stage.stage->ntasks, run_task, &stage);
+    }
+}
+
+const vjpi_backend vjpi_backend_cpu = {
+    .plan_size = sizeof(vjpi_cpu_plan),
+    .open = open_cpu,
+    .isa = isa_name,
+    .prepare = prepare,
+    .run = run,
+};

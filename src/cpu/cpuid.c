@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpuid.c - which instruction sets this machine has: the CPU says it can, and the operating
+ * system says that it saves the registers. */
+#include <string.h>
+
+#include "cpu/kernels.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+enum { XMM_YMM = 0x6, XMM_YMM_ZMM = 0xe6 };
+
+/* The register states that the operating system saves; 0 if it does not say. */
+static uint32_t saved_states(void)
+{
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return a;
+}
+
+static bool has_avx2(void)
+{
+    uint32_t a, b, c, d;
+    const uint32_t wanted = bit_FMA | bit_AVX | bit_F16C;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & wanted) != wanted)
+        return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+        return false;
+    return (saved_states() & XMM_YMM) == XMM_YMM;
+}
+
+static bool has_avx512(void)
+{
+    uint32_t a, b, c, d;
+    const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    if (!has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & wanted) != wanted)
+        return false;
+    return (saved_states() & XMM_YMM_ZMM) == XMM_YMM_ZMM;
+}
+#endif
+
+static bool has_scalar(void)
+{
+    return true;
+}
+
+/* isas.def, cut down to the architecture that is being compiled for. */
+#define ISA(name, architecture, flags) ISA_##architecture(name)
+#if defined(__x86_64__)
+#define ISA_x86_64(name) ISA_any(name)
+#else
+#define ISA_x86_64(name)
+#endif
+
+#define ISA_any(name) extern const vjpi_isa vjpi_isa_##name;
+#include "isas.def"
+#undef ISA_any
+
+const vjpi_isa *vjpi_best_isa(const char *cap)
+{
+    static const struct {
+        const vjpi_isa *isa;
+        bool (*has)(void);
+    } isas[] = {
+#define ISA_any(name) { &vjpi_isa_##name, has_##name },
+#include "isas.def"
+    };
+    const vjpi_isa *best = NULL;
+    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
+        if (isas[i].has())
+            best = isas[i].isa;
+        if (cap && strcmp(cap, isas[i].isa->name) == 0)
+            return best;
+    }
+    return cap ? NULL : best;
+}

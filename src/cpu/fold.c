@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fold.c - sums over some dims: a unit's tiles in order, their sums in a tree.
+ *
+ * A kernel adds at most VJPI_CHAIN terms in a row to each sum. Then that row of sums goes into a
+ * tree in which each level adds up RADIX rows before it hands one on. So no term passes through
+ * more than VJPI_CHAIN + RADIX * log(n) / log(RADIX) additions, and room is needed for the levels
+ * only. The shape of the tree depends on the nest alone. */
+#include <string.h>
+
+#include "cpu/stage.h"
+
+#define RADIX 4
+
+static char *accumulators(vjpi_sums *sums)
+{
+    return sums->rows[0];
+}
+
+static char *level(vjpi_sums *sums, int32_t l)
+{
+    return sums->rows[1 + l];
+}
+
+static void sums_begin(vjpi_sums *sums, int64_t n)
+{
+    memset(sums->count, 0, sizeof(sums->count));
+    sums->n = n;
+}
+
+/* Hand the accumulators to the tree. */
+static void sums_push(const vjpi_kernel_set *set, vjpi_sums *sums)
+{
+    size_t size = (size_t)sums->n * set->compute_size;
+    const char *carry = accumulators(sums);
+    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+        char *own = level(sums, l);
+        if (sums->count[l] == 0)
+            memcpy(own, carry, size);
+        else
+            set->add(own, carry, sums->n);
+        if (++sums->count[l] < RADIX || l == VJPI_SUM_LEVELS - 1)
+            return;
+        sums->count[l] = 0;
+        carry = own;
+    }
+}
+
+/* The whole tree as one row, left in the accumulators. */
+static void sums_end(const vjpi_kernel_set *set, vjpi_sums *sums)
+{
+    bool first = true;
+    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+        if (sums->count[l] == 0)
+            continue;
+        if (first)
+            memcpy(accumulators(sums), level(sums, l), (size_t)sums->n * set->compute_size);
+        else
+            set->add(accumulators(sums), level(sums, l), sums->n);
+        first = false;
+    }
+}
+
+/* How many sums of each kind the unit at `walk` has: its rows or its columns. */
+static int64_t unit_width(const vjpi_nest *nest, const vjpi_walk *walk)
+{
+    return vjpi_edge_length(nest->sums_inner ? &nest->row : &nest->inner, walk);
+}
+
+void vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
+                    const vjpi_walk *unit, int64_t begin, int64_t end, char *scratch,
+                    vjpi_sums *sums)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    vjpi_kernel *kernel = nest->sums_inner ? plan->kernels->along : plan->kernels->across;
+    vjpi_tile tile = { .constants = plan->constants, .sums = accumulators(sums) };
+    int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
+    vjpi_walk walk;
+    sums_begin(sums, unit_width(nest, unit) * plan->nsums);
+    vjpi_walk_steps(nest, unit, begin, &walk);
+    for (int64_t step = begin; step < end; step++) {
+        if (added == 0)
+            memset(accumulators(sums), 0, (size_t)sums->n * plan->set->compute_size);
+        tile.stream = job->stream;
+        vjpi_tile_begin(nest, &walk, operands, scratch, &tile);
+        kernel(&tile);
+        vjpi_tile_end(nest, &walk, operands, &tile);
+        added += most;
+        if (added + most > VJPI_CHAIN || step + 1 == end) {
+            sums_push(plan->set, sums);
+            added = 0;
+        }
+        vjpi_next_step(nest, &walk);
+    }
+    sums_end(plan->set, sums);
+}
+
+/* Round the unit's sums to the SUM outputs. */
+static void store(const vjpi_job *job, const vjpi_nest *nest, const vjpi_walk *walk,
+                  const char *sums)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_edge *kept = nest->sums_inner ? &nest->row : &nest->inner;
+    int64_t width = vjpi_edge_length(kept, walk);
+    for (int32_t i = 0; i < plan->nsums; i++)
+        plan->store[i](sums + i * width * (int64_t)plan->set->compute_size, width,
+                       walk->at[plan->first_sum + i], kept->step[plan->first_sum + i]);
+}
+
+static char *segment(const vjpi_job *job, const vjpi_nest *nest, int64_t index, int64_t unit)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    return job->segments + (index * nest->nunits + unit) * plan->sums_width * plan->nsums *
+                               (int64_t)plan->set->compute_size;
+}
+
+/* The stage's units are (segment, unit) pairs, the units of one segment next to each other. */
+void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[VJPI_MAX_PACKED * VJPI_PACK_SIZE];
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    vjpi_sums sums;
+    vjpi_walk walk;
+    vjpi_walk_units(nest, job->data, begin % nest->nunits, &walk);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t index = i / nest->nunits, unit = i % nest->nunits;
+        int64_t first = vjpi_share(nest->nsteps, plan->nsegments, index);
+        int64_t last = vjpi_share(nest->nsteps, plan->nsegments, index + 1);
+        vjpi_sum_steps(job, nest, stage->operands, &walk, first, last, scratch, &sums);
+        if (plan->nsegments == 1)
+            store(job, nest, &walk, accumulators(&sums));
+        else
+            memcpy(segment(job, nest, index, unit), accumulators(&sums),
+                   (size_t)sums.n * plan->set->compute_size);
+        vjpi_next_unit(nest, &walk);
+    }
+}
+
+void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    vjpi_sums sums;
+    vjpi_walk walk;
+    vjpi_walk_units(nest, job->data, begin, &walk);
+    for (int64_t unit = begin; unit < end; unit++) {
+        sums_begin(&sums, unit_width(nest, &walk) * plan->nsums);
+        for (int64_t i = 0; i < plan->nsegments; i++) {
+            memcpy(accumulators(&sums), segment(job, nest, i, unit),
+                   (size_t)sums.n * plan->set->compute_size);
+            sums_push(plan->set, &sums);
+        }
+        sums_end(plan->set, &sums);
+        store(job, nest, &walk, accumulators(&sums));
+        vjpi_next_unit(nest, &walk);
+    }
+}
+
+void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+{
+    const vjpi_nest *nest = &job->plan->nests[stage->nest];
+    vjpi_walk walk;
+    vjpi_walk_units(nest, job->data, begin, &walk);
+    for (int64_t unit = begin; unit < end; unit++) {
+        for (int32_t i = 0; i < job->plan->nsums; i++)
+            memset(walk.at[job->plan->first_sum + i], 0,
+                   (size_t)nest->size[job->plan->first_sum + i]);
+        vjpi_next_unit(nest, &walk);
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lanes_avx2.h - the vocabulary (see lanes_scalar.h) for AVX2 + FMA + F16C: 8 floats, 4 doubles.
+ *
+ * Partial vectors go through a small buffer: AVX2 has no masked access to 16-bit elements. */
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CAN_STREAM 1
+
+#if VJPI_COMPUTE_F64
+
+#define LANES 4
+typedef double T;
+typedef __m256d V;
+typedef __m256d M;
+
+static inline V k(T c) { return _mm256_set1_pd(c); }
+static inline M gt(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
+static inline M both(M m, M n) { return _mm256_and_pd(m, n); }
+static inline int all(M m) { return _mm256_movemask_pd(m) == 15; }
+static inline V pick(M m, V a, V b) { return _mm256_blendv_pd(b, a, m); }
+static inline V muladd(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+static inline V absolute(V a) { return _mm256_andnot_pd(k(-0.0), a); }
+
+static inline V times_2_to(V a, V z)
+{
+    __m256i shift = _mm256_slli_epi64(_mm256_castpd_si256(z), 52);
+    return _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(a), shift));
+}
+
+static inline M first(ptrdiff_t n)
+{
+    __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);
+    return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lane));
+}
+
+static inline T sum_lanes(V a)
+{
+    __m128d two = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+static inline V load_f64(const void *p) { return _mm256_loadu_pd(p); }
+static inline void store_f64(void *p, V a) { _mm256_storeu_pd(p, a); }
+static inline void stream_f64(void *p, V a) { _mm256_stream_pd(p, a); }
+
+#else
+
+#define LANES 8
+typedef float T;
+typedef __m256 V;
+typedef __m256 M;
+
+static inline V k(T c) { return _mm256_set1_ps(c); }
+static inline M gt(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+static inline M both(M m, M n) { return _mm256_and_ps(m, n); }
+static inline int all(M m) { return _mm256_movemask_ps(m) == 255; }
+static inline V pick(M m, V a, V b) { return _mm256_blendv_ps(b, a, m); }
+static inline V muladd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+static inline V absolute(V a) { return _mm256_andnot_ps(k(-0.0f), a); }
+
+static inline V times_2_to(V a, V z)
+{
+    __m256i shift = _mm256_slli_epi32(_mm256_castps_si256(z), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), shift));
+}
+
+static inline M first(ptrdiff_t n)
+{
+    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane));
+}
+
+static inline T sum_lanes(V a)
+{
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+static inline V load_f32(const void *p) { return _mm256_loadu_ps(p); }
+static inline void store_f32(void *p, V a) { _mm256_storeu_ps(p, a); }
+static inline void stream_f32(void *p, V a) { _mm256_stream_ps(p, a); }
+
+static inline V load_f16(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128(p)); }
+static inline __m128i to_f16(V a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+static inline void store_f16(void *p, V a) { _mm_storeu_si128(p, to_f16(a)); }
+static inline void stream_f16(void *p, V a) { _mm_stream_si128(p, to_f16(a)); }
+
+static inline V load_bf16(const void *p)
+{
+    __m256i upper = _mm256_cvtepu16_epi32(_mm_loadu_si128(p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(upper, 16));
+}
+
+static inline __m128i to_bf16(V a)
+{
+    __m256i bits = _mm256_castps_si256(a);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+    up = _mm256_srli_epi32(_mm256_blendv_epi8(up, _mm256_set1_epi32(0x7fc00000), nan), 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(up), _mm256_extracti128_si256(up, 1));
+}
+
+static inline void store_bf16(void *p, V a) { _mm_storeu_si128(p, to_bf16(a)); }
+static inline void stream_bf16(void *p, V a) { _mm_stream_si128(p, to_bf16(a)); }
+
+#endif
+
+#define PARTIAL(dtype, size)                                                            \
+    static inline V load_some_##dtype(const void *p, ptrdiff_t n)                       \
+    {                                                                                   \
+        char buffer[LANES * size] = { 0 };                                              \
+        memcpy(buffer, p, (size_t)n * size);                                            \
+        return load_##dtype(buffer);                                                    \
+    }                                                                                   \
+    static inline void store_some_##dtype(void *p, V a, ptrdiff_t n)                    \
+    {                                                                                   \
+        char buffer[LANES * size];                                                      \
+        store_##dtype(buffer, a);                                                       \
+        memcpy(p, buffer, (size_t)n * size);                                            \
+    }
+#if VJPI_COMPUTE_F64
+PARTIAL(f64, 8)
+#else
+PARTIAL(f32, 4)
+PARTIAL(f16, 2)
+PARTIAL(bf16, 2)
+#endif
+#undef PARTIAL

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lanes_scalar.h - the vocabulary of formulas and loops in portable C: one lane.
+ *
+ * Every lanes header defines the same words, for the compute type VJPI_COMPUTE_F64 chooses:
+ *
+ *   T V M LANES              element, vector and mask of the compute type, lanes in a vector
+ *   k(c)                     c in every lane
+ *   gt(a, b)                 mask: a > b, false where either is NaN
+ *   both(m, n)  all(m)       masks together; does m hold in every lane?
+ *   pick(m, a, b)            a where m holds, else b
+ *   muladd(a, b, c)          a * b + c, rounded once
+ *   absolute(a)
+ *   times_2_to(a, z)         a * 2^n for z = n + MAGIC (formulas.h), by integer arithmetic on
+ *                            the exponent: a and the result must be normal numbers
+ *   first(n)                 mask: the first n lanes
+ *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
+ *   load_D store_D           one vector of dtype D; _some: n lanes only, 0 < n < LANES
+ *   stream_D                 as store_D, past the caches; address a multiple of STREAM_BYTES
+ *
+ * Conversions to 16 bits round to nearest even and keep subnormals. */
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 1
+#define CAN_STREAM 0
+
+#if VJPI_COMPUTE_F64
+typedef double T;
+typedef uint64_t T_bits;
+#define EXPONENT_SHIFT 52
+#else
+typedef float T;
+typedef uint32_t T_bits;
+#define EXPONENT_SHIFT 23
+#endif
+typedef T V;
+typedef int M;
+
+static inline V k(T c) { return c; }
+static inline M gt(V a, V b) { return a > b; }
+static inline M both(M m, M n) { return m & n; }
+static inline int all(M m) { return m; }
+static inline V pick(M m, V a, V b) { return m ? a : b; }
+static inline M first(ptrdiff_t n) { return n > 0; }
+static inline T sum_lanes(V a) { return a; }
+
+static inline V muladd(V a, V b, V c)
+{
+#if VJPI_COMPUTE_F64
+    return __builtin_fma(a, b, c);
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
+
+static inline V absolute(V a)
+{
+#if VJPI_COMPUTE_F64
+    return __builtin_fabs(a);
+#else
+    return __builtin_fabsf(a);
+#endif
+}
+
+static inline V times_2_to(V a, V z)
+{
+    T_bits a_bits, z_bits;
+    memcpy(&a_bits, &a, sizeof(a));
+    memcpy(&z_bits, &z, sizeof(z));
+    a_bits += z_bits << EXPONENT_SHIFT;
+    memcpy(&a, &a_bits, sizeof(a));
+    return a;
+}
+
+#if VJPI_COMPUTE_F64
+
+static inline V load_f64(const void *p)
+{
+    V a;
+    memcpy(&a, p, sizeof(a));
+    return a;
+}
+
+static inline void store_f64(void *p, V a) { memcpy(p, &a, sizeof(a)); }
+
+#else
+
+static inline float from_bits(uint32_t bits)
+{
+    float a;
+    memcpy(&a, &bits, sizeof(a));
+    return a;
+}
+
+static inline V load_f32(const void *p)
+{
+    V a;
+    memcpy(&a, p, sizeof(a));
+    return a;
+}
+
+static inline void store_f32(void *p, V a) { memcpy(p, &a, sizeof(a)); }
+
+static inline V load_bf16(const void *p)
+{
+    uint16_t half;
+    memcpy(&half, p, sizeof(half));
+    return from_bits((uint32_t)half << 16);
+}
+
+static inline void store_bf16(void *p, V a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof(bits));
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    uint16_t half = (uint16_t)(a == a ? bits : 0x7fc0);
+    memcpy(p, &half, sizeof(half));
+}
+
+/* f16 by scaling: the exponent's bias differs by 112, and a multiplication by a power of two
+ * moves subnormals exactly as well. */
+static inline V load_f16(const void *p)
+{
+    uint16_t half;
+    memcpy(&half, p, sizeof(half));
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
+    float a = from_bits(rest) * 0x1p112f;
+    if (rest >= 0x7c00u << 13)
+        a = from_bits(rest | 0x7f800000);
+    return sign ? -a : a;
+}
+
+static inline void store_f16(void *p, V a)
+{
+    uint32_t bits, sign, half;
+    memcpy(&bits, &a, sizeof(bits));
+    sign = bits >> 16 & 0x8000;
+    bits &= 0x7fffffff;
+    if (bits > 0x7f800000) {
+        half = 0x7e00;
+    } else if (bits < 0x38800000) { /* below 2^-14: adding 0.5 rounds at f16's last place */
+        float moved = from_bits(bits) + 0.5f;
+        memcpy(&half, &moved, sizeof(half));
+        half -= 0x3f000000;
+    } else {
+        half = (bits + 0xfff + (bits >> 13 & 1)) - (112u << 23);
+        half = half >= 0x7c00u << 13 ? 0x7c00 : half >> 13;
+    }
+    uint16_t stored = (uint16_t)(sign | half);
+    memcpy(p, &stored, sizeof(stored));
+}
+
+#endif
+
+/* One lane is never partial, and portable C has no way past the caches. */
+#define load_some_f64(p, n) load_f64(p)
+#define load_some_f32(p, n) load_f32(p)
+#define load_some_f16(p, n) load_f16(p)
+#define load_some_bf16(p, n) load_bf16(p)
+#define store_some_f64(p, a, n) store_f64(p, a)
+#define store_some_f32(p, a, n) store_f32(p, a)
+#define store_some_f16(p, a, n) store_f16(p, a)
+#define store_some_bf16(p, a, n) store_bf16(p, a)
+#define stream_f64 store_f64
+#define stream_f32 store_f32
+#define stream_f16 store_f16
+#define stream_bf16 store_bf16

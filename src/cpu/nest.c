@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest.c - which dims span the tiles, how large tiles are, and the walk over them. */
+#include <string.h>
+
+#include "cpu/nest.h"
+
+#define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
+#define CACHE_SIZE 262144     /* bytes a unit may read twice and still find in the core's cache */
+
+/* ---- choosing dims ------------------------------------------------------------------------ */
+
+static bool is_dense(const vjpi_loop *loop, const vjpi_dim *dim, int32_t i)
+{
+    return dim->step[i] == loop->size[i] || dim->step[i] == 0;
+}
+
+static bool all_dense(const vjpi_loop *loop, const vjpi_dim *dim, int32_t ntile)
+{
+    for (int32_t i = 0; i < ntile; i++)
+        if (!is_dense(loop, dim, i))
+            return false;
+    return true;
+}
+
+/* The innermost dim that is (is not) reduced; -1 if there is none. */
+static int32_t innermost(const vjpi_loop *loop, bool reduced)
+{
+    int32_t d = loop->ndim - 1;
+    while (d >= 0 && loop->dims[d].reduced != reduced)
+        d--;
+    return d;
+}
+
+enum { ANY = -1, KEPT = 0, REDUCED = 1 };
+
+/* The dim for a tile's rows: next to inner in memory for an operand that must be packed, so that
+ * whole cache lines are used; else the innermost that is left. */
+static int32_t choose_row(const vjpi_loop *loop, int32_t ntile, int32_t inner, int wanted)
+{
+    int32_t best = -1, packed = -1;
+    for (int32_t i = 0; i < ntile && inner >= 0 && packed < 0; i++)
+        if (!is_dense(loop, &loop->dims[inner], i))
+            packed = i;
+    for (int32_t d = loop->ndim - 1; d >= 0; d--) {
+        const vjpi_dim *dim = &loop->dims[d];
+        if (d == inner || (wanted != ANY && dim->reduced != (wanted == REDUCED)))
+            continue;
+        if (best < 0) {
+            best = d;
+        } else if (packed >= 0) {
+            int64_t step = dim->step[packed], least = loop->dims[best].step[packed];
+            step = step < 0 ? -step : step;
+            least = least < 0 ? -least : least;
+            best = step != 0 && (step < least || least == 0) ? d : best;
+        }
+    }
+    return best;
+}
+
+static void set_edge(const vjpi_loop *loop, int32_t d, vjpi_edge *edge)
+{
+    memset(edge, 0, sizeof(*edge));
+    edge->n = edge->block = 1;
+    if (d < 0)
+        return;
+    edge->n = edge->block = loop->dims[d].n;
+    memcpy(edge->step, loop->dims[d].step, sizeof(edge->step));
+}
+
+/* ---- building ----------------------------------------------------------------------------- */
+
+static void begin(const vjpi_loop *loop, int32_t ntile, int32_t inner, int32_t row,
+                  vjpi_nest *nest)
+{
+    memset(nest, 0, sizeof(*nest));
+    nest->noperands = loop->noperands;
+    memcpy(nest->size, loop->size, sizeof(nest->size));
+    memcpy(nest->offset, loop->offset, sizeof(nest->offset));
+    set_edge(loop, inner, &nest->inner);
+    set_edge(loop, row, &nest->row);
+    for (int32_t i = 0; i < ntile && inner >= 0; i++) {
+        if (loop->dims[inner].step[i] == 0)
+            nest->repeated |= 1u << i;
+        else if (!is_dense(loop, &loop->dims[inner], i))
+            nest->packed |= 1u << i;
+    }
+}
+
+/* A tile that is packed: rows of a cache line's length, so that a transposed operand is read in
+ * whole lines. */
+static void cut_packed(vjpi_nest *nest, int32_t ntile, int64_t most_rows)
+{
+    int64_t size = 1;
+    for (int32_t i = 0; i < ntile; i++)
+        size = nest->size[i] > size ? nest->size[i] : size;
+    int64_t rows = 64 / size < most_rows ? 64 / size : most_rows;
+    nest->row.block = nest->row.n < rows ? nest->row.n : rows;
+    int64_t n = VJPI_PACK_SIZE / size / nest->row.block;
+    nest->inner.block = nest->inner.n < n ? nest->inner.n : n;
+}
+
+static void cut(vjpi_edge *edge, int64_t block)
+{
+    block = block < 1 ? 1 : block;
+    edge->block = edge->n < block ? edge->n : block;
+}
+
+/* Not more columns than there is room for their sums. */
+static void cut_columns(vjpi_nest *nest, int64_t column_size)
+{
+    int64_t most = VJPI_SUMS_SIZE / column_size;
+    cut(&nest->inner, nest->inner.block < most ? nest->inner.block : most);
+}
+
+static void add_axis(vjpi_nest *nest, int64_t count, const int64_t *step, int64_t factor)
+{
+    vjpi_axis *axis = &nest->axes[nest->naxes++];
+    axis->count = count;
+    for (int32_t i = 0; i < nest->noperands; i++)
+        axis->step[i] = step[i] * factor;
+}
+
+static void add_edge(vjpi_nest *nest, vjpi_edge *edge)
+{
+    edge->axis = nest->naxes;
+    add_axis(nest, (edge->n + edge->block - 1) / edge->block, edge->step, edge->block);
+}
+
+/* The other dims as axes: those not reduced, or those that are. */
+static void add_dims(const vjpi_loop *loop, int32_t inner, int32_t row, int wanted,
+                     vjpi_nest *nest)
+{
+    for (int32_t d = 0; d < loop->ndim; d++)
+        if (d != inner && d != row &&
+            (wanted == ANY || loop->dims[d].reduced == (wanted == REDUCED)))
+            add_axis(nest, loop->dims[d].n, loop->dims[d].step, 1);
+}
+
+static int64_t count(const vjpi_nest *nest, int32_t from, int32_t to)
+{
+    int64_t product = 1;
+    for (int32_t a = from; a < to; a++)
+        product *= nest->axes[a].count;
+    return product;
+}
+
+static void end_units(vjpi_nest *nest)
+{
+    nest->nunit_axes = nest->naxes;
+    nest->nunits = count(nest, 0, nest->naxes);
+}
+
+static void end_steps(vjpi_nest *nest)
+{
+    nest->nsteps = count(nest, nest->nunit_axes, nest->naxes);
+}
+
+void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest)
+{
+    int32_t inner = loop->ndim - 1, row = choose_row(loop, ntile, inner, ANY);
+    begin(loop, ntile, inner, row, nest);
+    if (nest->packed) {
+        cut_packed(nest, ntile, 64);
+    } else {
+        cut(&nest->inner, MAP_ELEMENTS);
+        cut(&nest->row, MAP_ELEMENTS / nest->inner.block);
+    }
+    add_dims(loop, inner, row, ANY, nest);
+    add_edge(nest, &nest->row);
+    add_edge(nest, &nest->inner);
+    end_units(nest);
+    end_steps(nest);
+}
+
+void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest)
+{
+    int32_t inner = loop->ndim - 1;
+    bool sums_inner = inner >= 0 && loop->dims[inner].reduced;
+    int32_t row = choose_row(loop, ntile, inner, sums_inner ? KEPT : REDUCED);
+    begin(loop, ntile, inner, row, nest);
+    nest->sums_inner = sums_inner;
+    if (nest->packed) {
+        cut_packed(nest, ntile, VJPI_CHAIN);
+        if (!sums_inner)
+            cut_columns(nest, column_size);
+    } else if (sums_inner) {
+        cut(&nest->inner, MAP_ELEMENTS);
+        cut(&nest->row, VJPI_SUMS_SIZE / column_size);
+    } else {
+        cut(&nest->inner, VJPI_SUMS_SIZE / column_size);
+        cut(&nest->row, VJPI_CHAIN);
+    }
+    add_dims(loop, inner, row, KEPT, nest);
+    add_edge(nest, sums_inner ? &nest->row : &nest->inner);
+    end_units(nest);
+    add_dims(loop, inner, row, REDUCED, nest);
+    add_edge(nest, sums_inner ? &nest->inner : &nest->row);
+    end_steps(nest);
+}
+
+/* The axis lies dense in memory: each unit is a block of whole rows. */
+static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, vjpi_nest *nest)
+{
+    int32_t row = innermost(loop, false);
+    begin(loop, ntile, axis, row, nest);
+    nest->sums_inner = true;
+    cut(&nest->row, MAP_ELEMENTS / nest->inner.n);
+    add_dims(loop, axis, row, KEPT, nest);
+    add_edge(nest, &nest->row);
+    end_units(nest);
+    add_edge(nest, &nest->inner);
+    end_steps(nest);
+}
+
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest)
+{
+    int32_t axis = innermost(loop, true), inner = innermost(loop, false);
+    /* An axis of length 1 is gone from the loop: each element is a row. */
+    if (axis >= 0 && axis == loop->ndim - 1 && all_dense(loop, &loop->dims[axis], ntile)) {
+        nest_whole_rows(loop, ntile, axis, nest);
+        return true;
+    }
+    if (inner < 0 && axis >= 0)
+        return false;
+    begin(loop, ntile, inner, axis, nest);
+    if (nest->packed) {
+        cut_packed(nest, ntile, VJPI_CHAIN);
+    } else {
+        int64_t column = 0;
+        for (int32_t i = 0; i < ntile; i++)
+            column += nest->size[i] * nest->row.n;
+        cut(&nest->inner, CACHE_SIZE / column < 64 ? 64 : CACHE_SIZE / column);
+        cut(&nest->row, VJPI_CHAIN);
+    }
+    cut_columns(nest, column_size);
+    add_dims(loop, inner, axis, KEPT, nest);
+    add_edge(nest, &nest->inner);
+    end_units(nest);
+    add_edge(nest, &nest->row);
+    end_steps(nest);
+    return true;
+}
+
+/* ---- walking ------------------------------------------------------------------------------ */
+
+/* Set the indices of axes [from, to) to those of `start` and move the addresses there. */
+static void seek(const vjpi_nest *nest, int32_t from, int32_t to, int64_t start, vjpi_walk *walk)
+{
+    for (int32_t a = to - 1; a >= from; a--) {
+        int64_t n = nest->axes[a].count, index = start > 0 ? start % n : 0;
+        start = start > 0 ? start / n : 0;
+        walk->index[a] = index;
+        for (int32_t i = 0; i < nest->noperands && index > 0; i++)
+            walk->at[i] += index * nest->axes[a].step[i];
+    }
+}
+
+static void next(const vjpi_nest *nest, int32_t from, int32_t to, vjpi_walk *walk)
+{
+    for (int32_t a = to - 1; a >= from; a--) {
+        const vjpi_axis *axis = &nest->axes[a];
+        bool carry = ++walk->index[a] == axis->count;
+        int64_t turns = carry ? 1 - axis->count : 1;
+        for (int32_t i = 0; i < nest->noperands; i++)
+            walk->at[i] += turns * axis->step[i];
+        if (!carry)
+            return;
+        walk->index[a] = 0;
+    }
+}
+
+void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk)
+{
+    for (int32_t i = 0; i < nest->noperands; i++)
+        walk->at[i] = data[i] + nest->offset[i];
+    seek(nest, 0, nest->nunit_axes, start, walk);
+}
+
+void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk)
+{
+    next(nest, 0, nest->nunit_axes, walk);
+}
+
+void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,
+                     vjpi_walk *walk)
+{
+    *walk = *unit;
+    seek(nest, nest->nunit_axes, nest->naxes, start, walk);
+}
+
+void vjpi_next_step(const vjpi_nest *nest, vjpi_walk *walk)
+{
+    next(nest, nest->nunit_axes, nest->naxes, walk);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nest.h - a loop cut into tiles, and a walk over them.
+ *
+ * Two dims of the loop span a tile: `inner` (n) and `row` (rows). They are cut into blocks. Units
+ * are tiles, or columns of tiles, that can be done in any order and on any thread; where a sum
+ * runs over dims, the tiles of one unit are its steps, done in order. Every choice here
+ * depends on shapes, strides and dtypes alone: so do the bits of a sum. */
+#ifndef VJPI_NEST_H
+#define VJPI_NEST_H
+
+#include "core/layout.h"
+#include "cpu/kernels.h"
+
+/* Bytes of one packed operand in a tile, and of one row of sums. */
+#define VJPI_PACK_SIZE 4096
+#define VJPI_SUMS_SIZE 2048
+
+typedef struct vjpi_axis {
+    int64_t count;
+    int64_t step[VJPI_MAX_OPERANDS];
+} vjpi_axis;
+
+typedef struct vjpi_edge { /* a side of the tile */
+    int64_t n, block;
+    int64_t step[VJPI_MAX_OPERANDS];
+    int32_t axis; /* the axis that counts its blocks */
+} vjpi_edge;
+
+typedef struct vjpi_nest {
+    vjpi_edge inner, row;
+    int32_t nunit_axes, naxes;      /* axes of units, then axes of steps; the last turns fastest */
+    vjpi_axis axes[VJP_MAX_DIMS + 2];
+    int64_t nunits, nsteps;
+    int32_t noperands;
+    int64_t size[VJPI_MAX_OPERANDS], offset[VJPI_MAX_OPERANDS];
+    unsigned repeated, packed;      /* bit i: operand i is one element along inner; needs packing */
+    bool sums_inner;                /* a sum runs along inner (else along row) */
+} vjpi_nest;
+
+/* A place in the units or steps of a nest: indices, and each operand's address. */
+typedef struct vjpi_walk {
+    int64_t index[VJP_MAX_DIMS + 2];
+    char *at[VJPI_MAX_OPERANDS];
+} vjpi_walk;
+
+/* nest.c: how to do a loop. ntile: the operands in a tile (those behind are sums); column_size:
+ * bytes of the sums of one row or column. */
+void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest);
+void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest);
+/* false: the loop has nothing but the axis, and it is strided; do a fold, then a map. */
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest);
+
+/* Begin at unit (step) `start`; go to the next. */
+void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk);
+void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk);
+void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,
+                     vjpi_walk *walk);
+void vjpi_next_step(const vjpi_nest *nest, vjpi_walk *walk);
+
+/* How many elements of an edge the tile at `walk` has. */
+static inline int64_t vjpi_edge_length(const vjpi_edge *edge, const vjpi_walk *walk)
+{
+    int64_t rest = edge->n - walk->index[edge->axis] * edge->block;
+    return rest < edge->block ? rest : edge->block;
+}
+
+/* tile.c: the operands of the tile at `walk`, packed into `scratch` (VJPI_PACK_SIZE bytes for
+ * each packed operand) where they are not dense; operands first_output .. first_output + nfull - 1
+ * are outputs. vjpi_tile_end brings packed outputs to their places. */
+typedef struct vjpi_tile_operands {
+    int32_t n, first_output, nfull;
+} vjpi_tile_operands;
+
+void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
+                     char *scratch, vjpi_tile *tile);
+void vjpi_tile_end(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
+                   const vjpi_tile *tile);
+
+#endif
