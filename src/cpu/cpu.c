@@ -125,7 +125,7 @@ static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int6
     vjpi_loop loop;
     plan->nsums = 1;
     vjpi_layout(call, 0, &loop);
-    bool fused = vjpi_nest_row(&loop, operands.n, compute, nest);
+    bool fused = vjpi_nest_row(&loop, plan->ninputs, operands.n, compute, nest);
     if (fused && !(nest->nunits < FEW_ROWS && elements >= SPLIT_ELEMENTS)) {
         vjpi_stage *stage = add_stage(plan, 0, nest->nunits, elements);
         stage->run = nest->sums_inner ? vjpi_row_units : vjpi_column_units;

@@ -11,53 +11,16 @@
 
 #define RADIX 4
 
-static char *accumulators(vjpi_sums *sums)
-{
-    return sums->rows[0];
-}
+/* A row of accumulators, then the tree's levels. */
+typedef struct sums {
+    char *accumulators;
+    int64_t n, size; /* of a row: elements, bytes */
+    int32_t count[VJPI_SUM_LEVELS];
+} sums;
 
-static char *level(vjpi_sums *sums, int32_t l)
+static char *level(const sums *s, int32_t l)
 {
-    return sums->rows[1 + l];
-}
-
-static void sums_begin(vjpi_sums *sums, int64_t n)
-{
-    memset(sums->count, 0, sizeof(sums->count));
-    sums->n = n;
-}
-
-/* Hand the accumulators to the tree. */
-static void sums_push(const vjpi_kernel_set *set, vjpi_sums *sums)
-{
-    size_t size = (size_t)sums->n * set->compute_size;
-    const char *carry = accumulators(sums);
-    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
-        char *own = level(sums, l);
-        if (sums->count[l] == 0)
-            memcpy(own, carry, size);
-        else
-            set->add(own, carry, sums->n);
-        if (++sums->count[l] < RADIX || l == VJPI_SUM_LEVELS - 1)
-            return;
-        sums->count[l] = 0;
-        carry = own;
-    }
-}
-
-/* The whole tree as one row, left in the accumulators. */
-static void sums_end(const vjpi_kernel_set *set, vjpi_sums *sums)
-{
-    bool first = true;
-    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
-        if (sums->count[l] == 0)
-            continue;
-        if (first)
-            memcpy(accumulators(sums), level(sums, l), (size_t)sums->n * set->compute_size);
-        else
-            set->add(accumulators(sums), level(sums, l), sums->n);
-        first = false;
-    }
+    return s->accumulators + (1 + l) * s->size;
 }
 
 /* How many sums of each kind the unit at `walk` has: its rows or its columns. */
@@ -66,32 +29,75 @@ static int64_t unit_width(const vjpi_nest *nest, const vjpi_walk *walk)
     return vjpi_edge_length(nest->sums_inner ? &nest->row : &nest->inner, walk);
 }
 
-void vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
-                    const vjpi_walk *unit, int64_t begin, int64_t end, char *scratch,
-                    vjpi_sums *sums)
+static sums sums_begin(const vjpi_cpu_plan *plan, const vjpi_nest *nest, const vjpi_walk *unit,
+                       vjpi_room *room)
+{
+    sums s = { .accumulators = room->bytes };
+    if (nest->packed)
+        s.accumulators += VJPI_MAX_PACKED * VJPI_PACK_SIZE;
+    s.n = unit_width(nest, unit) * plan->nsums;
+    s.size = s.n * (int64_t)plan->set->compute_size;
+    return s;
+}
+
+/* Hand the accumulators to the tree. */
+static void sums_push(const vjpi_kernel_set *set, sums *s)
+{
+    const char *carry = s->accumulators;
+    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+        char *own = level(s, l);
+        if (s->count[l] == 0)
+            memcpy(own, carry, (size_t)s->size);
+        else
+            set->add(own, carry, s->n);
+        if (++s->count[l] < RADIX || l == VJPI_SUM_LEVELS - 1)
+            return;
+        s->count[l] = 0;
+        carry = own;
+    }
+}
+
+/* The whole tree as one row, left in the accumulators. */
+static void sums_end(const vjpi_kernel_set *set, const sums *s)
+{
+    bool first = true;
+    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+        if (s->count[l] == 0)
+            continue;
+        if (first)
+            memcpy(s->accumulators, level(s, l), (size_t)s->size);
+        else
+            set->add(s->accumulators, level(s, l), s->n);
+        first = false;
+    }
+}
+
+char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_room *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     vjpi_kernel *kernel = nest->sums_inner ? plan->kernels->along : plan->kernels->across;
-    vjpi_tile tile = { .constants = plan->constants, .sums = accumulators(sums) };
+    sums s = sums_begin(plan, nest, unit, room);
+    vjpi_tile tile = { .constants = plan->constants, .sums = s.accumulators };
     int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
     vjpi_walk walk;
-    sums_begin(sums, unit_width(nest, unit) * plan->nsums);
     vjpi_walk_steps(nest, unit, begin, &walk);
     for (int64_t step = begin; step < end; step++) {
         if (added == 0)
-            memset(accumulators(sums), 0, (size_t)sums->n * plan->set->compute_size);
+            memset(s.accumulators, 0, (size_t)s.size);
         tile.stream = job->stream;
-        vjpi_tile_begin(nest, &walk, operands, scratch, &tile);
+        vjpi_tile_begin(nest, &walk, operands, room->bytes, &tile);
         kernel(&tile);
         vjpi_tile_end(nest, &walk, operands, &tile);
         added += most;
         if (added + most > VJPI_CHAIN || step + 1 == end) {
-            sums_push(plan->set, sums);
+            sums_push(plan->set, &s);
             added = 0;
         }
         vjpi_next_step(nest, &walk);
     }
-    sums_end(plan->set, sums);
+    sums_end(plan->set, &s);
+    return s.accumulators;
 }
 
 /* Round the unit's sums to the SUM outputs. */
@@ -116,22 +122,21 @@ static char *segment(const vjpi_job *job, const vjpi_nest *nest, int64_t index, 
 /* The stage's units are (segment, unit) pairs, the units of one segment next to each other. */
 void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
 {
-    _Alignas(64) char scratch[VJPI_MAX_PACKED * VJPI_PACK_SIZE];
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    vjpi_sums sums;
+    vjpi_room room;
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin % nest->nunits, &walk);
     for (int64_t i = begin; i < end; i++) {
         int64_t index = i / nest->nunits, unit = i % nest->nunits;
-        int64_t first = vjpi_share(nest->nsteps, plan->nsegments, index);
-        int64_t last = vjpi_share(nest->nsteps, plan->nsegments, index + 1);
-        vjpi_sum_steps(job, nest, stage->operands, &walk, first, last, scratch, &sums);
+        char *sums = vjpi_sum_steps(job, nest, stage->operands, &walk,
+                                    vjpi_share(nest->nsteps, plan->nsegments, index),
+                                    vjpi_share(nest->nsteps, plan->nsegments, index + 1), &room);
         if (plan->nsegments == 1)
-            store(job, nest, &walk, accumulators(&sums));
+            store(job, nest, &walk, sums);
         else
-            memcpy(segment(job, nest, index, unit), accumulators(&sums),
-                   (size_t)sums.n * plan->set->compute_size);
+            memcpy(segment(job, nest, index, unit), sums,
+                   (size_t)(unit_width(nest, &walk) * plan->nsums) * plan->set->compute_size);
         vjpi_next_unit(nest, &walk);
     }
 }
@@ -140,18 +145,17 @@ void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t be
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    vjpi_sums sums;
+    vjpi_room room;
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
-        sums_begin(&sums, unit_width(nest, &walk) * plan->nsums);
+        sums s = sums_begin(plan, nest, &walk, &room);
         for (int64_t i = 0; i < plan->nsegments; i++) {
-            memcpy(accumulators(&sums), segment(job, nest, i, unit),
-                   (size_t)sums.n * plan->set->compute_size);
-            sums_push(plan->set, &sums);
+            memcpy(s.accumulators, segment(job, nest, i, unit), (size_t)s.size);
+            sums_push(plan->set, &s);
         }
-        sums_end(plan->set, &sums);
-        store(job, nest, &walk, accumulators(&sums));
+        sums_end(plan->set, &s);
+        store(job, nest, &walk, s.accumulators);
         vjpi_next_unit(nest, &walk);
     }
 }

@@ -41,10 +41,6 @@ static inline T sum_lanes(V a)
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-static inline V load_f64(const void *p) { return _mm256_loadu_pd(p); }
-static inline void store_f64(void *p, V a) { _mm256_storeu_pd(p, a); }
-static inline void stream_f64(void *p, V a) { _mm256_stream_pd(p, a); }
-
 #else
 
 #define LANES 8
@@ -79,47 +75,118 @@ static inline T sum_lanes(V a)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-static inline V load_f32(const void *p) { return _mm256_loadu_ps(p); }
-static inline void store_f32(void *p, V a) { _mm256_storeu_ps(p, a); }
-static inline void stream_f32(void *p, V a) { _mm256_stream_ps(p, a); }
+#endif
 
-static inline V load_f16(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128(p)); }
-static inline __m128i to_f16(V a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-static inline void store_f16(void *p, V a) { _mm_storeu_si128(p, to_f16(a)); }
-static inline void stream_f16(void *p, V a) { _mm_stream_si128(p, to_f16(a)); }
+typedef struct VV {
+    V a, b;
+} VV;
 
-static inline V load_bf16(const void *p)
+#if VJPI_COMPUTE_F64
+
+static inline VV load_f64(const void *p)
 {
-    __m256i upper = _mm256_cvtepu16_epi32(_mm_loadu_si128(p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(upper, 16));
+    return (VV){ _mm256_loadu_pd(p), _mm256_loadu_pd((const double *)p + LANES) };
 }
 
-static inline __m128i to_bf16(V a)
+static inline void store_f64(void *p, VV v)
+{
+    _mm256_storeu_pd(p, v.a);
+    _mm256_storeu_pd((double *)p + LANES, v.b);
+}
+
+static inline void stream_f64(void *p, VV v)
+{
+    _mm256_stream_pd(p, v.a);
+    _mm256_stream_pd((double *)p + LANES, v.b);
+}
+
+#else
+
+static inline VV load_f32(const void *p)
+{
+    return (VV){ _mm256_loadu_ps(p), _mm256_loadu_ps((const float *)p + LANES) };
+}
+
+static inline void store_f32(void *p, VV v)
+{
+    _mm256_storeu_ps(p, v.a);
+    _mm256_storeu_ps((float *)p + LANES, v.b);
+}
+
+static inline void stream_f32(void *p, VV v)
+{
+    _mm256_stream_ps(p, v.a);
+    _mm256_stream_ps((float *)p + LANES, v.b);
+}
+
+static inline VV by_parity(VV v)
+{
+    __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(v.a, v.b, 0x88));
+    __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(v.a, v.b, 0xdd));
+    return (VV){ _mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xd8)),
+                 _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xd8)) };
+}
+
+static inline VV in_order(VV v)
+{
+    V low = _mm256_unpacklo_ps(v.a, v.b), high = _mm256_unpackhi_ps(v.a, v.b);
+    return (VV){ _mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31) };
+}
+
+static inline VV load_f16(const void *p)
+{
+    return (VV){ _mm256_cvtph_ps(_mm_loadu_si128(p)),
+                 _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p + 1)) };
+}
+
+static inline __m256i to_f16(VV v)
+{
+    return _mm256_setr_m128i(_mm256_cvtps_ph(v.a, _MM_FROUND_TO_NEAREST_INT),
+                             _mm256_cvtps_ph(v.b, _MM_FROUND_TO_NEAREST_INT));
+}
+
+static inline void store_f16(void *p, VV v) { _mm256_storeu_si256(p, to_f16(v)); }
+static inline void stream_f16(void *p, VV v) { _mm256_stream_si256(p, to_f16(v)); }
+
+static inline VV load_bf16(const void *p)
+{
+    __m256i both = _mm256_loadu_si256(p);
+    __m256i odd = _mm256_and_si256(both, _mm256_set1_epi32((int)0xffff0000));
+    return (VV){ _mm256_castsi256_ps(_mm256_slli_epi32(both, 16)), _mm256_castsi256_ps(odd) };
+}
+
+/* Round to nearest even on the upper half. A NaN is left alone: every NaN that comes here has its
+ * quiet bit in the upper half. */
+static inline __m256i round_bf16(V a)
 {
     __m256i bits = _mm256_castps_si256(a);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-    up = _mm256_srli_epi32(_mm256_blendv_epi8(up, _mm256_set1_epi32(0x7fc00000), nan), 16);
-    return _mm_packus_epi32(_mm256_castsi256_si128(up), _mm256_extracti128_si256(up, 1));
+    return _mm256_blendv_epi8(up, bits, nan);
 }
 
-static inline void store_bf16(void *p, V a) { _mm_storeu_si128(p, to_bf16(a)); }
-static inline void stream_bf16(void *p, V a) { _mm_stream_si128(p, to_bf16(a)); }
+static inline __m256i to_bf16(VV v)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(round_bf16(v.a), 16), round_bf16(v.b), 0xaa);
+}
+
+static inline void store_bf16(void *p, VV v) { _mm256_storeu_si256(p, to_bf16(v)); }
+static inline void stream_bf16(void *p, VV v) { _mm256_stream_si256(p, to_bf16(v)); }
 
 #endif
 
 #define PARTIAL(dtype, size)                                                            \
-    static inline V load_some_##dtype(const void *p, ptrdiff_t n)                       \
+    static inline VV load_some_##dtype(const void *p, ptrdiff_t n)                      \
     {                                                                                   \
-        char buffer[LANES * size] = { 0 };                                              \
+        char buffer[2 * LANES * size] = { 0 };                                          \
         memcpy(buffer, p, (size_t)n * size);                                            \
         return load_##dtype(buffer);                                                    \
     }                                                                                   \
-    static inline void store_some_##dtype(void *p, V a, ptrdiff_t n)                    \
+    static inline void store_some_##dtype(void *p, VV v, ptrdiff_t n)                   \
     {                                                                                   \
-        char buffer[LANES * size];                                                      \
-        store_##dtype(buffer, a);                                                       \
+        char buffer[2 * LANES * size];                                                  \
+        store_##dtype(buffer, v);                                                       \
         memcpy(p, buffer, (size_t)n * size);                                            \
     }
 #if VJPI_COMPUTE_F64

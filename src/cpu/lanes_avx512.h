@@ -68,80 +68,168 @@ static inline M both(M m, M n) { return (M)(m & n); }
 static inline M first(ptrdiff_t n) { return (M)((1u << n) - 1); }
 static inline int all(M m) { return m == first(LANES); }
 
+typedef struct VV {
+    V a, b;
+} VV;
+
+/* How many of the first n elements of a pair in order lie in b. */
+static inline ptrdiff_t in_b(ptrdiff_t n) { return n > LANES ? n - LANES : 0; }
+
 #if VJPI_COMPUTE_F64
 
-static inline V load_f64(const void *p) { return _mm512_loadu_pd(p); }
-static inline void store_f64(void *p, V a) { _mm512_storeu_pd(p, a); }
-
-static inline void stream_f64(void *p, V a)
+static inline VV load_f64(const void *p)
 {
-    _mm256_stream_pd((double *)p, _mm512_castpd512_pd256(a));
-    _mm256_stream_pd((double *)p + 4, _mm512_extractf64x4_pd(a, 1));
+    return (VV){ _mm512_loadu_pd(p), _mm512_loadu_pd((const double *)p + LANES) };
 }
 
-static inline V load_some_f64(const void *p, ptrdiff_t n)
+static inline void store_f64(void *p, VV v)
 {
-    return _mm512_maskz_loadu_pd(first(n), p);
+    _mm512_storeu_pd(p, v.a);
+    _mm512_storeu_pd((double *)p + LANES, v.b);
 }
 
-static inline void store_some_f64(void *p, V a, ptrdiff_t n)
+static inline void stream_f64(void *p, VV v)
 {
-    _mm512_mask_storeu_pd(p, first(n), a);
+    _mm256_stream_pd((double *)p, _mm512_castpd512_pd256(v.a));
+    _mm256_stream_pd((double *)p + 4, _mm512_extractf64x4_pd(v.a, 1));
+    _mm256_stream_pd((double *)p + 8, _mm512_castpd512_pd256(v.b));
+    _mm256_stream_pd((double *)p + 12, _mm512_extractf64x4_pd(v.b, 1));
+}
+
+static inline VV load_some_f64(const void *p, ptrdiff_t n)
+{
+    return (VV){ _mm512_maskz_loadu_pd(first(n - in_b(n)), p),
+                 _mm512_maskz_loadu_pd(first(in_b(n)), (const double *)p + LANES) };
+}
+
+static inline void store_some_f64(void *p, VV v, ptrdiff_t n)
+{
+    _mm512_mask_storeu_pd(p, first(n - in_b(n)), v.a);
+    _mm512_mask_storeu_pd((double *)p + LANES, first(in_b(n)), v.b);
 }
 
 #else
 
-static inline V load_f32(const void *p) { return _mm512_loadu_ps(p); }
-static inline void store_f32(void *p, V a) { _mm512_storeu_ps(p, a); }
-
-static inline void stream_f32(void *p, V a)
+static inline VV load_f32(const void *p)
 {
-    _mm256_stream_ps((float *)p, _mm512_castps512_ps256(a));
-    _mm256_stream_ps((float *)p + 8, _mm512_extractf32x8_ps(a, 1));
+    return (VV){ _mm512_loadu_ps(p), _mm512_loadu_ps((const float *)p + LANES) };
 }
 
-static inline V load_some_f32(const void *p, ptrdiff_t n)
+static inline void store_f32(void *p, VV v)
 {
-    return _mm512_maskz_loadu_ps(first(n), p);
+    _mm512_storeu_ps(p, v.a);
+    _mm512_storeu_ps((float *)p + LANES, v.b);
 }
 
-static inline void store_some_f32(void *p, V a, ptrdiff_t n)
+static inline void stream_f32(void *p, VV v)
 {
-    _mm512_mask_storeu_ps(p, first(n), a);
+    _mm256_stream_ps((float *)p, _mm512_castps512_ps256(v.a));
+    _mm256_stream_ps((float *)p + 8, _mm512_extractf32x8_ps(v.a, 1));
+    _mm256_stream_ps((float *)p + 16, _mm512_castps512_ps256(v.b));
+    _mm256_stream_ps((float *)p + 24, _mm512_extractf32x8_ps(v.b, 1));
 }
 
-static inline V from_f16(__m256i a) { return _mm512_cvtph_ps(a); }
-static inline __m256i to_f16(V a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-
-static inline V from_bf16(__m256i a)
+static inline VV load_some_f32(const void *p, ptrdiff_t n)
 {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(a), 16));
+    return (VV){ _mm512_maskz_loadu_ps(first(n - in_b(n)), p),
+                 _mm512_maskz_loadu_ps(first(in_b(n)), (const float *)p + LANES) };
 }
 
-static inline __m256i to_bf16(V a)
+static inline void store_some_f32(void *p, VV v, ptrdiff_t n)
+{
+    _mm512_mask_storeu_ps(p, first(n - in_b(n)), v.a);
+    _mm512_mask_storeu_ps((float *)p + LANES, first(in_b(n)), v.b);
+}
+
+static inline VV by_parity(VV v)
+{
+    __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    return (VV){ _mm512_permutex2var_ps(v.a, even, v.b), _mm512_permutex2var_ps(v.a, odd, v.b) };
+}
+
+static inline VV in_order(VV v)
+{
+    __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    return (VV){ _mm512_permutex2var_ps(v.a, low, v.b), _mm512_permutex2var_ps(v.a, high, v.b) };
+}
+
+static inline __m256i half_of_f16(V a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+
+static inline VV load_f16(const void *p)
+{
+    return (VV){ _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)),
+                 _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p + 1)) };
+}
+
+static inline void store_f16(void *p, VV v)
+{
+    _mm256_storeu_si256((__m256i *)p, half_of_f16(v.a));
+    _mm256_storeu_si256((__m256i *)p + 1, half_of_f16(v.b));
+}
+
+static inline void stream_f16(void *p, VV v)
+{
+    _mm256_stream_si256((__m256i *)p, half_of_f16(v.a));
+    _mm256_stream_si256((__m256i *)p + 1, half_of_f16(v.b));
+}
+
+static inline VV load_some_f16(const void *p, ptrdiff_t n)
+{
+    const __m256i *h = p;
+    return (VV){ _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(n - in_b(n)), h)),
+                 _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(in_b(n)), h + 1)) };
+}
+
+static inline void store_some_f16(void *p, VV v, ptrdiff_t n)
+{
+    _mm256_mask_storeu_epi16((__m256i *)p, first(n - in_b(n)), half_of_f16(v.a));
+    _mm256_mask_storeu_epi16((__m256i *)p + 1, first(in_b(n)), half_of_f16(v.b));
+}
+
+static inline VV from_bf16(__m512i h)
+{
+    __m512i odd = _mm512_and_si512(h, _mm512_set1_epi32((int)0xffff0000));
+    return (VV){ _mm512_castsi512_ps(_mm512_slli_epi32(h, 16)), _mm512_castsi512_ps(odd) };
+}
+
+/* Round to nearest even on the upper half: add 0x7fff, or 0x8000 where the half is odd. A NaN is
+ * left alone: every NaN that comes here has its quiet bit in the upper half. */
+static inline __m512i round_bf16(V a)
 {
     __m512i bits = _mm512_castps_si512(a);
-    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    __mmask16 nan = _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-    up = _mm512_mask_mov_epi32(up, nan, _mm512_set1_epi32(0x7fc00000));
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16));
+    __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    __mmask16 number = _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
+    __m512i half = _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7fff),
+                                           _mm512_set1_epi32(0x8000));
+    return _mm512_mask_add_epi32(bits, number, bits, half);
 }
 
-#define HALF(dtype)                                                                               \
-    static inline V load_##dtype(const void *p) { return from_##dtype(_mm256_loadu_si256(p)); }   \
-    static inline void store_##dtype(void *p, V a) { _mm256_storeu_si256(p, to_##dtype(a)); }     \
-    static inline void stream_##dtype(void *p, V a) { _mm256_stream_si256(p, to_##dtype(a)); }    \
-    static inline V load_some_##dtype(const void *p, ptrdiff_t n)                                 \
-    {                                                                                             \
-        return from_##dtype(_mm256_maskz_loadu_epi16(first(n), p));                               \
-    }                                                                                             \
-    static inline void store_some_##dtype(void *p, V a, ptrdiff_t n)                              \
-    {                                                                                             \
-        _mm256_mask_storeu_epi16(p, first(n), to_##dtype(a));                                     \
-    }
-HALF(f16)
-HALF(bf16)
-#undef HALF
+static inline __m512i to_bf16(VV v)
+{
+    return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(round_bf16(v.a), 16),
+                                   round_bf16(v.b));
+}
+
+static inline VV load_bf16(const void *p) { return from_bf16(_mm512_loadu_si512(p)); }
+static inline void store_bf16(void *p, VV v) { _mm512_storeu_si512(p, to_bf16(v)); }
+
+static inline void stream_bf16(void *p, VV v)
+{
+    __m512i h = to_bf16(v);
+    _mm256_stream_si256((__m256i *)p, _mm512_castsi512_si256(h));
+    _mm256_stream_si256((__m256i *)p + 1, _mm512_extracti64x4_epi64(h, 1));
+}
+
+static inline VV load_some_bf16(const void *p, ptrdiff_t n)
+{
+    return from_bf16(_mm512_maskz_loadu_epi16((1u << n) - 1, p));
+}
+
+static inline void store_some_bf16(void *p, VV v, ptrdiff_t n)
+{
+    _mm512_mask_storeu_epi16(p, (1u << n) - 1, to_bf16(v));
+}
 
 #endif

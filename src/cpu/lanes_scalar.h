@@ -14,8 +14,14 @@
  *                            the exponent: a and the result must be normal numbers
  *   first(n)                 mask: the first n lanes
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
- *   load_D store_D           one vector of dtype D; _some: n lanes only, 0 < n < LANES
- *   stream_D                 as store_D, past the caches; address a multiple of STREAM_BYTES
+ *
+ * Memory is read and written in pairs of vectors, VV {a, b}: elements 0 .. 2 * LANES - 1 of dtype D.
+ * They lie in order, except those of bf16: a has the even elements, b the odd ones, which needs no
+ * shuffles. by_parity and in_order turn a pair of the compute type from one order into the other.
+ *
+ *   load_D store_D           a pair; _some: n elements only, 0 < n < 2 * LANES, the rest is 0
+ *   stream_D                 as store_D, past the caches; the address a multiple of 32 or, if that
+ *                            is less, of the pair's size
  *
  * Conversions to 16 bits round to nearest even and keep subnormals. */
 #include <stdint.h>
@@ -72,16 +78,17 @@ static inline V times_2_to(V a, V z)
     return a;
 }
 
+/* One element of each dtype. */
 #if VJPI_COMPUTE_F64
 
-static inline V load_f64(const void *p)
+static inline V get_f64(const void *p)
 {
     V a;
     memcpy(&a, p, sizeof(a));
     return a;
 }
 
-static inline void store_f64(void *p, V a) { memcpy(p, &a, sizeof(a)); }
+static inline void put_f64(void *p, V a) { memcpy(p, &a, sizeof(a)); }
 
 #else
 
@@ -92,23 +99,23 @@ static inline float from_bits(uint32_t bits)
     return a;
 }
 
-static inline V load_f32(const void *p)
+static inline V get_f32(const void *p)
 {
     V a;
     memcpy(&a, p, sizeof(a));
     return a;
 }
 
-static inline void store_f32(void *p, V a) { memcpy(p, &a, sizeof(a)); }
+static inline void put_f32(void *p, V a) { memcpy(p, &a, sizeof(a)); }
 
-static inline V load_bf16(const void *p)
+static inline V get_bf16(const void *p)
 {
     uint16_t half;
     memcpy(&half, p, sizeof(half));
     return from_bits((uint32_t)half << 16);
 }
 
-static inline void store_bf16(void *p, V a)
+static inline void put_bf16(void *p, V a)
 {
     uint32_t bits;
     memcpy(&bits, &a, sizeof(bits));
@@ -119,7 +126,7 @@ static inline void store_bf16(void *p, V a)
 
 /* f16 by scaling: the exponent's bias differs by 112, and a multiplication by a power of two
  * moves subnormals exactly as well. */
-static inline V load_f16(const void *p)
+static inline V get_f16(const void *p)
 {
     uint16_t half;
     memcpy(&half, p, sizeof(half));
@@ -130,7 +137,7 @@ static inline V load_f16(const void *p)
     return sign ? -a : a;
 }
 
-static inline void store_f16(void *p, V a)
+static inline void put_f16(void *p, V a)
 {
     uint32_t bits, sign, half;
     memcpy(&bits, &a, sizeof(bits));
@@ -152,16 +159,41 @@ static inline void store_f16(void *p, V a)
 
 #endif
 
-/* One lane is never partial, and portable C has no way past the caches. */
-#define load_some_f64(p, n) load_f64(p)
-#define load_some_f32(p, n) load_f32(p)
-#define load_some_f16(p, n) load_f16(p)
-#define load_some_bf16(p, n) load_bf16(p)
-#define store_some_f64(p, a, n) store_f64(p, a)
-#define store_some_f32(p, a, n) store_f32(p, a)
-#define store_some_f16(p, a, n) store_f16(p, a)
-#define store_some_bf16(p, a, n) store_bf16(p, a)
-#define stream_f64 store_f64
-#define stream_f32 store_f32
-#define stream_f16 store_f16
-#define stream_bf16 store_bf16
+typedef struct VV {
+    V a, b;
+} VV;
+
+static inline VV by_parity(VV v) { return v; }
+static inline VV in_order(VV v) { return v; }
+
+/* Pairs of one lane each: partial means the first element only. Portable C has no way past the
+ * caches. */
+#define PAIRS(dtype, size)                                                                \
+    static inline VV load_##dtype(const void *p)                                          \
+    {                                                                                     \
+        return (VV){ get_##dtype(p), get_##dtype((const char *)p + size) };               \
+    }                                                                                     \
+    static inline void store_##dtype(void *p, VV v)                                       \
+    {                                                                                     \
+        put_##dtype(p, v.a);                                                              \
+        put_##dtype((char *)p + size, v.b);                                               \
+    }                                                                                     \
+    static inline void stream_##dtype(void *p, VV v) { store_##dtype(p, v); }             \
+    static inline VV load_some_##dtype(const void *p, ptrdiff_t n)                        \
+    {                                                                                     \
+        (void)n;                                                                          \
+        return (VV){ get_##dtype(p), 0 };                                                 \
+    }                                                                                     \
+    static inline void store_some_##dtype(void *p, VV v, ptrdiff_t n)                     \
+    {                                                                                     \
+        (void)n;                                                                          \
+        put_##dtype(p, v.a);                                                              \
+    }
+#if VJPI_COMPUTE_F64
+PAIRS(f64, 8)
+#else
+PAIRS(f32, 4)
+PAIRS(f16, 2)
+PAIRS(bf16, 2)
+#endif
+#undef PAIRS

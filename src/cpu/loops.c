@@ -13,6 +13,12 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_DTYPE)
+#define IS_BY_PARITY_bf16 1
+#if JOIN(IS_BY_PARITY_, VJPI_DTYPE)
+#define BY_PARITY 1 /* the order of the elements in a pair: lanes_scalar.h */
+#else
+#define BY_PARITY 0
+#endif
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll_count(8)")
@@ -26,7 +32,8 @@
 
 /* Elements handled at once, and partial sums in flight: 256 bytes of the compute type. */
 #define BLOCK (256 / (int)sizeof(T))
-#define VECTORS (BLOCK / LANES)
+#define PAIR (2 * LANES)
+#define PAIRS (BLOCK / PAIR)
 #define MAX_SUMS 2
 #define MAX_LEVELS 48
 
@@ -47,11 +54,49 @@ enum {
 #else
 #define COMPUTE f32
 #endif
-#define LOAD_T JOIN(load_, COMPUTE)
-#define LOAD_SOME_T JOIN(load_some_, COMPUTE)
-#define STORE_T JOIN(store_, COMPUTE)
-#define STORE_SOME_T JOIN(store_some_, COMPUTE)
-#define STREAM_T JOIN(stream_, COMPUTE)
+
+/* The compute type in memory, in the order of the dtype's pairs. */
+INLINE VV load_T(const void *p)
+{
+#if BY_PARITY
+    return by_parity(JOIN(load_, COMPUTE)(p));
+#else
+    return JOIN(load_, COMPUTE)(p);
+#endif
+}
+
+INLINE VV load_some_T(const void *p, ptrdiff_t n)
+{
+#if BY_PARITY
+    return by_parity(JOIN(load_some_, COMPUTE)(p, n));
+#else
+    return JOIN(load_some_, COMPUTE)(p, n);
+#endif
+}
+
+INLINE VV ordered(VV v)
+{
+#if BY_PARITY
+    return in_order(v);
+#else
+    return v;
+#endif
+}
+
+INLINE void store_T(void *p, VV v) { JOIN(store_, COMPUTE)(p, ordered(v)); }
+INLINE void stream_T(void *p, VV v) { JOIN(stream_, COMPUTE)(p, ordered(v)); }
+
+INLINE void store_some_T(void *p, VV v, ptrdiff_t n)
+{
+    JOIN(store_some_, COMPUTE)(p, ordered(v), n);
+}
+
+/* The first n elements of a pair; 0 in the others. */
+INLINE VV keep_first(VV v, ptrdiff_t n)
+{
+    ptrdiff_t in_a = BY_PARITY ? (n + 1) / 2 : n < LANES ? n : LANES;
+    return (VV){ pick(first(in_a), v.a, k(0)), pick(first(n - in_a), v.b, k(0)) };
+}
 
 /* What the compiler is to know of a kernel. wide[i]: operand i is of the compute type. */
 typedef struct shape {
@@ -65,49 +110,56 @@ INLINE ptrdiff_t size_of(const shape *s, int i)
     return s->wide[i] ? (ptrdiff_t)sizeof(T) : SIZE;
 }
 
-INLINE V load(const shape *s, int i, const char *p, ptrdiff_t some)
+INLINE VV load(const shape *s, int i, const char *p, ptrdiff_t some)
 {
     if (some)
-        return s->wide[i] ? LOAD_SOME_T(p, some) : LOAD_SOME(p, some);
-    return s->wide[i] ? LOAD_T(p) : LOAD(p);
+        return s->wide[i] ? load_some_T(p, some) : LOAD_SOME(p, some);
+    return s->wide[i] ? load_T(p) : LOAD(p);
 }
 
-INLINE void store(const shape *s, int i, char *p, V a, ptrdiff_t some, bool stream)
+INLINE void store(const shape *s, int i, char *p, VV v, ptrdiff_t some, bool stream)
 {
     if (some && s->wide[i])
-        STORE_SOME_T(p, a, some);
+        store_some_T(p, v, some);
     else if (some)
-        STORE_SOME(p, a, some);
+        STORE_SOME(p, v, some);
     else if (stream && s->wide[i])
-        STREAM_T(p, a);
+        stream_T(p, v);
     else if (stream)
-        STREAM(p, a);
+        STREAM(p, v);
     else if (s->wide[i])
-        STORE_T(p, a);
+        store_T(p, v);
     else
-        STORE(p, a);
+        STORE(p, v);
 }
 
-/* One vector at element `at` of the current block: load, compute, store the FULL outputs and
- * leave the sums' terms in terms[]. some > 0: that many lanes only. */
-INLINE void vector(const shape *s, const double *constants, char *const *data, ptrdiff_t at,
-                   ptrdiff_t some, bool stream, V *terms)
+/* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
+ * and leave the sums' terms in terms[]. some > 0: that many elements only. */
+INLINE void pair(const shape *s, const double *constants, char *const *data, ptrdiff_t at,
+                 ptrdiff_t some, bool stream, VV *terms)
 {
-    V in[VJPI_MAX_OPERANDS], out[VJPI_MAX_OPERANDS];
+    V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
+    V out_a[VJPI_MAX_OPERANDS], out_b[VJPI_MAX_OPERANDS];
     int nfull = s->part == OUTS ? s->nfull : 0;
+    bool has_rowsum = s->part == OUTS && s->noperands > s->nin + s->nfull;
     UNROLL
-    for (int i = 0; i < s->nin; i++)
-        in[i] = load(s, i, data[i] + at * size_of(s, i), some);
-    if (s->part == OUTS && s->noperands > s->nin + s->nfull) /* the row sum */
-        in[s->nin] = load(s, s->noperands - 1,
-                          data[s->noperands - 1] + at * (ptrdiff_t)sizeof(T), some);
-    s->formula(s->part, s->choice, in, constants, out);
+    for (int i = 0; i < s->nin + has_rowsum; i++) {
+        int operand = i < s->nin ? i : s->noperands - 1;
+        VV v = load(s, operand, data[operand] + at * size_of(s, operand), some);
+        in_a[i] = v.a;
+        in_b[i] = v.b;
+    }
+    s->formula(s->part, s->choice, in_a, constants, out_a);
+    s->formula(s->part, s->choice, in_b, constants, out_b);
     UNROLL
     for (int i = 0; i < nfull; i++)
-        store(s, s->nin + i, data[s->nin + i] + at * size_of(s, s->nin + i), out[i], some, stream);
+        store(s, s->nin + i, data[s->nin + i] + at * size_of(s, s->nin + i),
+              (VV){ out_a[i], out_b[i] }, some, stream);
     UNROLL
-    for (int i = 0; i < s->nsums; i++)
-        terms[i] = some ? pick(first(some), out[nfull + i], k(0)) : out[nfull + i];
+    for (int i = 0; i < s->nsums; i++) {
+        VV term = { out_a[nfull + i], out_b[nfull + i] };
+        terms[i] = some ? keep_first(term, some) : term;
+    }
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -160,7 +212,7 @@ INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
     ptrdiff_t lead = 0;
     UNROLL
     for (int i = s->nin; i < s->nin + s->nfull; i++) {
-        ptrdiff_t bytes = LANES * size_of(s, i) < 32 ? LANES * size_of(s, i) : 32;
+        ptrdiff_t bytes = PAIR * size_of(s, i) < 32 ? PAIR * size_of(s, i) : 32;
         ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (bytes - 1)) / size_of(s, i);
         if (i > s->nin && own != lead)
             return -1;
@@ -173,53 +225,56 @@ INLINE void map_line(const shape *s, const double *constants, line *l, ptrdiff_t
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
-        vector(s, constants, l->data, 0, lead, false, NULL);
+        pair(s, constants, l->data, 0, lead, false, NULL);
         line_move(s, l, lead);
         n -= lead;
     }
     for (; n >= BLOCK; n -= BLOCK) {
         UNROLL
-        for (int v = 0; v < VECTORS; v++)
-            vector(s, constants, l->data, v * LANES, 0, stream, NULL);
+        for (int p = 0; p < PAIRS; p++)
+            pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
         line_move(s, l, BLOCK);
     }
     ptrdiff_t at = 0;
-    for (; at + LANES <= n; at += LANES)
-        vector(s, constants, l->data, at, 0, false, NULL);
+    for (; at + PAIR <= n; at += PAIR)
+        pair(s, constants, l->data, at, 0, false, NULL);
     if (at < n)
-        vector(s, constants, l->data, at, n - at, false, NULL);
+        pair(s, constants, l->data, at, n - at, false, NULL);
 }
 
-/* BLOCK partial sums as one: i with i + BLOCK / 2, and so on down. */
-INLINE T sum_block(V *sums)
+/* BLOCK partial sums as one: element i with i + BLOCK / 2, and so on down to i with i + 1. */
+INLINE T sum_block(VV *sums)
 {
-    for (int width = VECTORS / 2; width > 0; width /= 2)
-        for (int v = 0; v < width; v++)
-            sums[v] = sums[v] + sums[v + width];
-    return sum_lanes(sums[0]);
+    for (int width = PAIRS / 2; width > 0; width /= 2)
+        for (int p = 0; p < width; p++) {
+            sums[p].a = sums[p].a + sums[p + width].a;
+            sums[p].b = sums[p].b + sums[p + width].b;
+        }
+    return BY_PARITY ? sum_lanes(sums[0].a) + sum_lanes(sums[0].b)
+                     : sum_lanes(sums[0].a + sums[0].b);
 }
 
 /* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. */
 INLINE void along_chain(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream,
                         T *chain)
 {
-    V sums[MAX_SUMS][VECTORS], terms[MAX_SUMS];
+    VV sums[MAX_SUMS][PAIRS], terms[MAX_SUMS];
     for (int i = 0; i < s->nsums; i++)
-        for (int v = 0; v < VECTORS; v++)
-            sums[i][v] = k(0);
+        for (int p = 0; p < PAIRS; p++)
+            sums[i][p] = (VV){ k(0), k(0) };
     for (; n >= BLOCK; n -= BLOCK) {
         UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            vector(s, constants, l->data, v * LANES, 0, stream, terms);
+        for (int p = 0; p < PAIRS; p++) {
+            pair(s, constants, l->data, p * PAIR, 0, stream, terms);
             for (int i = 0; i < s->nsums; i++)
-                sums[i][v] = sums[i][v] + terms[i];
+                sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
         }
         line_move(s, l, BLOCK);
     }
-    for (int v = 0; n > 0; v++, n -= LANES) {
-        vector(s, constants, l->data, v * LANES, n < LANES ? n : 0, false, terms);
+    for (int p = 0; n > 0; p++, n -= PAIR) {
+        pair(s, constants, l->data, p * PAIR, n < PAIR ? n : 0, false, terms);
         for (int i = 0; i < s->nsums; i++)
-            sums[i][v] = sums[i][v] + terms[i];
+            sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
     }
     for (int i = 0; i < s->nsums; i++)
         chain[i] = sum_block(sums[i]);
@@ -290,18 +345,20 @@ INLINE void along_body(const shape *s, const vjpi_tile *tile)
     }
 }
 
-/* One vector, its terms added to the sums of its columns: of sum i, column c at [i * n + c]. */
-INLINE void across_vector(const shape *s, const vjpi_tile *tile, const line *l, T *sums,
-                          ptrdiff_t at, ptrdiff_t some, bool stream)
+/* One pair, its terms added to the sums of its columns: of sum i, column c at [i * n + c]. */
+INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, T *sums,
+                        ptrdiff_t at, ptrdiff_t some, bool stream)
 {
-    V terms[MAX_SUMS];
-    vector(s, tile->constants, l->data, at, some, stream, terms);
+    VV terms[MAX_SUMS];
+    pair(s, tile->constants, l->data, at, some, stream, terms);
     for (int i = 0; i < s->nsums; i++) {
         T *to = sums + i * tile->n + at;
+        VV sum = some ? load_some_T(to, some) : load_T(to);
+        sum = (VV){ sum.a + terms[i].a, sum.b + terms[i].b };
         if (some)
-            STORE_SOME_T(to, LOAD_SOME_T(to, some) + terms[i], some);
+            store_some_T(to, sum, some);
         else
-            STORE_T(to, LOAD_T(to) + terms[i]);
+            store_T(to, sum);
     }
 }
 
@@ -311,15 +368,15 @@ INLINE void across_line(const shape *s, const vjpi_tile *tile, line *l, bool str
     ptrdiff_t n = tile->n;
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
         UNROLL
-        for (int v = 0; v < VECTORS; v++)
-            across_vector(s, tile, l, sums, v * LANES, 0, stream);
+        for (int p = 0; p < PAIRS; p++)
+            across_pair(s, tile, l, sums, p * PAIR, 0, stream);
         line_move(s, l, BLOCK);
     }
     ptrdiff_t at = 0;
-    for (; at + LANES <= n; at += LANES)
-        across_vector(s, tile, l, sums, at, 0, false);
+    for (; at + PAIR <= n; at += PAIR)
+        across_pair(s, tile, l, sums, at, 0, false);
     if (at < n)
-        across_vector(s, tile, l, sums, at, n - at, false);
+        across_pair(s, tile, l, sums, at, n - at, false);
 }
 
 INLINE void across_body(const shape *s, const vjpi_tile *tile)
@@ -366,7 +423,7 @@ static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
     for (ptrdiff_t i = 0; i < n; i++)
-        STORE_SOME(to + i * step, k(from[i]), 1);
+        STORE_SOME(to + i * step, ((VV){ k(from[i]), k(0) }), 1);
 }
 
 static void store_sums_wide(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)

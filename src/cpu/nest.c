@@ -5,7 +5,8 @@
 #include "cpu/nest.h"
 
 #define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
-#define CACHE_SIZE 262144     /* bytes a unit may read twice and still find in the core's cache */
+#define CACHE_SIZE 524288     /* bytes a unit may read twice and still find in the core's cache */
+#define LEAST_COLUMNS 256     /* of a unit that does not fit: short runs of memory cost more */
 
 /* ---- choosing dims ------------------------------------------------------------------------ */
 
@@ -99,17 +100,19 @@ static void cut_packed(vjpi_nest *nest, int32_t ntile, int64_t most_rows)
     nest->inner.block = nest->inner.n < n ? nest->inner.n : n;
 }
 
+/* Blocks of whole cache lines where there are several: two blocks that met within a line would
+ * spoil each other's streamed stores. */
 static void cut(vjpi_edge *edge, int64_t block)
 {
-    block = block < 1 ? 1 : block;
+    block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
     edge->block = edge->n < block ? edge->n : block;
 }
 
-/* Not more columns than there is room for their sums. */
-static void cut_columns(vjpi_nest *nest, int64_t column_size)
+/* Not more rows (columns) than there is room for their sums. */
+static void cut_sums(vjpi_nest *nest, vjpi_edge *edge, int64_t column_size)
 {
-    int64_t most = VJPI_SUMS_SIZE / column_size;
-    cut(&nest->inner, nest->inner.block < most ? nest->inner.block : most);
+    int64_t most = (nest->packed ? VJPI_SUMS_SIZE_PACKED : VJPI_SUMS_SIZE) / column_size;
+    cut(edge, edge->block < most ? edge->block : most);
 }
 
 static void add_axis(vjpi_nest *nest, int64_t count, const int64_t *step, int64_t factor)
@@ -179,17 +182,13 @@ void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, v
     int32_t row = choose_row(loop, ntile, inner, sums_inner ? KEPT : REDUCED);
     begin(loop, ntile, inner, row, nest);
     nest->sums_inner = sums_inner;
-    if (nest->packed) {
+    if (nest->packed)
         cut_packed(nest, ntile, VJPI_CHAIN);
-        if (!sums_inner)
-            cut_columns(nest, column_size);
-    } else if (sums_inner) {
+    else if (sums_inner)
         cut(&nest->inner, MAP_ELEMENTS);
-        cut(&nest->row, VJPI_SUMS_SIZE / column_size);
-    } else {
-        cut(&nest->inner, VJPI_SUMS_SIZE / column_size);
+    else
         cut(&nest->row, VJPI_CHAIN);
-    }
+    cut_sums(nest, sums_inner ? &nest->row : &nest->inner, column_size);
     add_dims(loop, inner, row, KEPT, nest);
     add_edge(nest, sums_inner ? &nest->row : &nest->inner);
     end_units(nest);
@@ -212,7 +211,8 @@ static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, 
     end_steps(nest);
 }
 
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest)
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t column_size,
+                   vjpi_nest *nest)
 {
     int32_t axis = innermost(loop, true), inner = innermost(loop, false);
     /* An axis of length 1 is gone from the loop: each element is a row. */
@@ -227,12 +227,13 @@ bool vjpi_nest_row(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vj
         cut_packed(nest, ntile, VJPI_CHAIN);
     } else {
         int64_t column = 0;
-        for (int32_t i = 0; i < ntile; i++)
+        for (int32_t i = 0; i < ninputs; i++)
             column += nest->size[i] * nest->row.n;
-        cut(&nest->inner, CACHE_SIZE / column < 64 ? 64 : CACHE_SIZE / column);
+        int64_t columns = CACHE_SIZE / column;
+        cut(&nest->inner, columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns);
         cut(&nest->row, VJPI_CHAIN);
     }
-    cut_columns(nest, column_size);
+    cut_sums(nest, &nest->inner, column_size);
     add_dims(loop, inner, axis, KEPT, nest);
     add_edge(nest, &nest->inner);
     end_units(nest);

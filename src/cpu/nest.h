@@ -11,9 +11,11 @@
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
-/* Bytes of one packed operand in a tile, and of one row of sums. */
+/* Bytes of one packed operand in a tile, and of one row of sums: less where packing needs room
+ * beside it. Wide rows of sums let a fold over columns read long runs of memory. */
 #define VJPI_PACK_SIZE 4096
-#define VJPI_SUMS_SIZE 2048
+#define VJPI_SUMS_SIZE 4096
+#define VJPI_SUMS_SIZE_PACKED 2048
 
 typedef struct vjpi_axis {
     int64_t count;
@@ -48,7 +50,8 @@ typedef struct vjpi_walk {
 void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest);
 void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest);
 /* false: the loop has nothing but the axis, and it is strided; do a fold, then a map. */
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest);
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t column_size,
+                   vjpi_nest *nest);
 
 /* Begin at unit (step) `start`; go to the next. */
 void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk);

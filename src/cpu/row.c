@@ -20,22 +20,21 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
 /* Some other dim is inner: the sums of a block of columns, then their outputs. */
 void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
 {
-    _Alignas(64) char scratch[VJPI_MAX_PACKED * VJPI_PACK_SIZE];
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
     vjpi_tile_operands inputs = { job->plan->ninputs, job->plan->ninputs, 0 };
     int32_t rowsum = stage->operands.n;
     vjpi_tile tile = { .constants = job->plan->constants };
-    vjpi_sums sums;
+    vjpi_room room;
     vjpi_walk unit_walk, walk;
     vjpi_walk_units(nest, job->data, begin, &unit_walk);
     for (int64_t unit = begin; unit < end; unit++) {
-        vjpi_sum_steps(job, nest, inputs, &unit_walk, 0, nest->nsteps, scratch, &sums);
-        tile.data[rowsum] = sums.rows[0];
+        tile.data[rowsum] =
+            vjpi_sum_steps(job, nest, inputs, &unit_walk, 0, nest->nsteps, &room);
         tile.row_step[rowsum] = 0;
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
         for (int64_t step = 0; step < nest->nsteps; step++) {
             tile.stream = job->stream;
-            vjpi_tile_begin(nest, &walk, stage->operands, scratch, &tile);
+            vjpi_tile_begin(nest, &walk, stage->operands, room.bytes, &tile);
             job->plan->kernels->map(&tile);
             vjpi_tile_end(nest, &walk, stage->operands, &tile);
             vjpi_next_step(nest, &walk);

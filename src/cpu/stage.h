@@ -63,18 +63,21 @@ void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin
 void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
 void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
 
-/* Where the sums of one unit are made; on the stack of whoever makes them. */
+/* Where packed operands and the sums of one unit are made: on the stack of whoever makes them. */
 #define VJPI_SUM_LEVELS 10
-typedef struct vjpi_sums {
-    _Alignas(64) char rows[VJPI_SUM_LEVELS + 1][VJPI_SUMS_SIZE];
-    int32_t count[VJPI_SUM_LEVELS];
-    int64_t n;
-} vjpi_sums;
+#define VJPI_ROOM_SIZE ((VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
 
-/* The sums over steps [begin, end) of a unit, in sums->rows[0]. */
-void vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
-                    const vjpi_walk *unit, int64_t begin, int64_t end, char *scratch,
-                    vjpi_sums *sums);
+typedef struct vjpi_room {
+    _Alignas(64) char bytes[VJPI_ROOM_SIZE];
+} vjpi_room;
+
+_Static_assert(VJPI_ROOM_SIZE >= VJPI_MAX_PACKED * VJPI_PACK_SIZE +
+                                     (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE_PACKED,
+               "a packed nest needs its operands' buffers and smaller rows of sums");
+
+/* The sums over steps [begin, end) of a unit: one for each row or column, somewhere in the room. */
+char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_room *room);
 
 /* row.c: whole rows; columns of rows */
 void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
