@@ -196,6 +196,9 @@ typedef enum vjp_attr_type {
  * grow. Most easily made by the functions below:
  *
  *     vjp_attr attrs[] = { vjp_attr_f32("alpha", 0.2f), vjp_attr_f32("beta", 0.5f) };
+ *
+ * Mind use_dst: by their specifications it defaults to 1 for relu_backward and to 0 for
+ * sigmoid_backward.
  */
 typedef struct vjp_attr {
     const char *name;
@@ -277,14 +280,14 @@ VJP_API size_t vjp_plan_workspace_size(const vjp_plan *plan);
  *
  *     dx[i] = formula(x[i], dy[i])          (docs/operators/<name>.md)
  *
- * buffers: the data of each tensor, inputs by index, then outputs by index. NULL is allowed for
- *     a tensor without elements.
+ * buffers: the data of each tensor, inputs by index, then outputs by index. Inputs are not
+ *     written. NULL is allowed for a tensor without elements.
  * workspace: at least vjp_plan_workspace_size bytes of any alignment, used by this run alone;
  *     may be NULL if that is 0.
  * stream: the CUDA stream to queue on; not used on the CPU.
  *
  * An output may be one of the inputs (same address, dtype and strides); any other overlap
- * returns VJP_BAD_ALIAS. Where a run is refused nothing is written.
+ * returns VJP_BAD_ALIAS. Where a run is refused nothing is written; vjp_plan_check says why.
  * Does not allocate or lock. One plan may run on many threads at once, each with its own
  * workspace.
  */
@@ -352,6 +355,7 @@ typedef struct vjp_attr_info {
     int32_t required;        /* 1: has no default */
     vjp_attr default_value;  /* of that name and type; meaningless if required */
     const char *choices;     /* VJP_ATTR_STR: the values allowed, "NCX|NXC"; else NULL */
+    const char *meaning;     /* one line */
 } vjp_attr_info;
 
 /* vjp_op_count - how many operators there are; vjp_op_at - the one of index 0 .. count - 1;

@@ -11,7 +11,7 @@
 
 #include "vjp/vjp.h"
 
-#define VJPI_MAX_TENSORS 6
+#define VJPI_MAX_TENSORS 5
 #define VJPI_MAX_ATTRS 4
 
 /* ---- table.c ------------------------------------------------------------------------------ */

@@ -11,14 +11,14 @@
 #define IN(name, variable, dtype, shape) TENSOR(name, dtype, shape)
 #define FULL(name, dtype, shape, ...) TENSOR(name, dtype, shape)
 #define SUM(name, dtype, shape, ...) TENSOR(name, dtype, shape)
-#define ATTR(name, type, field, required, value, choices)                         \
-    { sizeof(vjp_attr_info), #name, VJP_ATTR_##type, required,                    \
-      { #name, VJP_ATTR_##type, { .field = value } }, choices },
-#define BOOL(name, value) ATTR(name, BOOL, b, 0, value, NULL)
-#define CHOICE(name, value) BOOL(name, value)
-#define AXIS(name, value) ATTR(name, S64, s64, 0, value, NULL)
-#define F32(name) ATTR(name, F32, f32, 1, 0, NULL)
-#define FORMAT(name, value) ATTR(name, STR, str, 0, value, "NCX|NXC")
+#define ATTR(name, type, field, required, value, choices, meaning)  \
+    { sizeof(vjp_attr_info), #name, VJP_ATTR_##type, required,      \
+      { #name, VJP_ATTR_##type, { .field = value } }, choices, meaning },
+#define BOOL(name, value, meaning) ATTR(name, BOOL, b, 0, value, NULL, meaning)
+#define CHOICE(name, value, meaning) ATTR(name, BOOL, b, 0, value, NULL, meaning)
+#define AXIS(name, value, meaning) ATTR(name, S64, s64, 0, value, NULL, meaning)
+#define F32(name, meaning) ATTR(name, F32, f32, 1, 0, NULL, meaning)
+#define FORMAT(name, value, meaning) ATTR(name, STR, str, 0, value, "NCX|NXC", meaning)
 #define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
     static const vjp_tensor_info name##_tensors[] = { inputs outputs }; \
     static const vjp_attr_info name##_attrs[] = { attributes { 0 } };
@@ -37,7 +37,7 @@
 #include "ops.def"
 
 /* Third pass: the rows. The attribute with a role of its own is the one the macro names. */
-#define CHOICE(name, value) #name
+#define CHOICE(name, ...) #name
 #define OP(name, title, formula, accuracy, inputs, attributes, outputs)                     \
     { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_ninputs,               \
         COUNT(name##_tensors) - name##_ninputs, COUNT(name##_attrs) - 1 },                  \

@@ -104,8 +104,8 @@ typedef void formula(int part, int choice, const V *in, const double *constants,
         inputs attributes outputs                                                              \
     }
 #define IN(name, variable, ...) const V variable = *in++;
-#define F32(name) const V name = k((T)*constants++);
-#define CHOICE(name, value) const int name = choice;
+#define F32(name, ...) const V name = k((T)*constants++);
+#define CHOICE(name, ...) const int name = choice;
 #define LET(variable, ...) const V variable = (__VA_ARGS__);
 #define ROWSUM(variable, ...)  \
     if (part == TERMS) {       \

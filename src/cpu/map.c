@@ -14,6 +14,7 @@ void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
         vjpi_tile_begin(nest, &walk, stage->operands, scratch, &tile);
         job->plan->kernels->map(&tile);
         vjpi_tile_end(nest, &walk, stage->operands, &tile);
-        vjpi_next_unit(nest, &walk);
+        if (unit + 1 < end) /* small work is one unit: each step counts there */
+            vjpi_next_unit(nest, &walk);
     }
 }

@@ -75,6 +75,8 @@ void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_ope
 void vjpi_tile_end(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
                    const vjpi_tile *tile)
 {
+    if (!nest->packed)
+        return;
     for (int32_t i = operands.first_output; i < operands.first_output + operands.nfull; i++)
         if (nest->packed >> i & 1)
             copy(tile->rows, tile->n, tile->data[i], tile->row_step[i], nest->size[i],
