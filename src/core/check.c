@@ -44,9 +44,8 @@ static vjp_status check_attr_value(const vjp_attr_info *info, const vjp_attr *at
 
 /* Fill values[i] for each attribute i of the operator: as given, else its default. */
 static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_t nattrs,
-                                vjp_attr *values, vjpi_reason reason)
+                                vjp_attr *values, bool *given, vjpi_reason reason)
 {
-    bool given[VJPI_MAX_ATTRS] = { false };
     if (nattrs < 0 || (nattrs > 0 && !attrs))
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "attrs is NULL or nattrs is negative");
     for (int32_t i = 0; i < op->info.nattrs; i++)
@@ -243,7 +242,7 @@ static vjp_status check_shapes(vjpi_call *call, bool channels_last, vjpi_reason 
     return VJP_OK;
 }
 
-static vjp_status check_axis(vjpi_call *call, int64_t axis, vjpi_reason reason)
+static vjp_status check_axis(vjpi_call *call, int64_t axis, bool given, vjpi_reason reason)
 {
     const char *data = call->op->tensors[0].name;
     if (call->ndim == 0)
@@ -251,8 +250,9 @@ static vjp_status check_axis(vjpi_call *call, int64_t axis, vjpi_reason reason)
                            call->op->info.name);
     if (axis < -call->ndim || axis >= call->ndim)
         return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE,
-                           "attribute axis: %" PRId64 " is out of range, %s has %" PRId32 " dim%s",
-                           axis, data, call->ndim, call->ndim == 1 ? "" : "s");
+                           "attribute axis: %" PRId64 "%s is out of range, %s has %" PRId32
+                           " dim%s", axis, given ? "" : ", the default,", data, call->ndim,
+                           call->ndim == 1 ? "" : "s");
     call->reduced[axis < 0 ? axis + call->ndim : axis] = true;
     return VJP_OK;
 }
@@ -279,7 +279,8 @@ static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
 /* ---- the call ----------------------------------------------------------------------------- */
 
 /* Give each attribute's value to whom it concerns. */
-static vjp_status apply_attrs(const vjp_attr *values, vjpi_call *call, vjpi_reason reason)
+static vjp_status apply_attrs(const vjp_attr *values, const bool *given, vjpi_call *call,
+                              vjpi_reason reason)
 {
     vjp_status status = VJP_OK;
     bool channels_last = false;
@@ -295,7 +296,7 @@ static vjp_status apply_attrs(const vjp_attr *values, vjpi_call *call, vjpi_reas
     status = check_shapes(call, channels_last, reason);
     for (int32_t a = 0; a < call->op->info.nattrs && status == VJP_OK; a++)
         if (values[a].type == VJP_ATTR_S64)
-            status = check_axis(call, values[a].value.s64, reason);
+            status = check_axis(call, values[a].value.s64, given[a], reason);
     return status;
 }
 
@@ -304,6 +305,7 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       vjpi_reason reason)
 {
     vjp_attr values[VJPI_MAX_ATTRS];
+    bool given[VJPI_MAX_ATTRS] = { false };
     const vjpi_op *op = vjpi_op_find(name);
     vjp_status status;
     memset(call, 0, sizeof(*call));
@@ -324,9 +326,9 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
             return status;
         call->tensors[i] = *tensors[i];
     }
-    if ((status = resolve_attrs(op, attrs, nattrs, values, reason)) != VJP_OK ||
+    if ((status = resolve_attrs(op, attrs, nattrs, values, given, reason)) != VJP_OK ||
         (status = check_dtypes(call, reason)) != VJP_OK ||
-        (status = apply_attrs(values, call, reason)) != VJP_OK)
+        (status = apply_attrs(values, given, call, reason)) != VJP_OK)
         return status;
     return check_outputs(call, reason);
 }

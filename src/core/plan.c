@@ -27,9 +27,10 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
     vjpi_call call;
     vjp_plan *made;
     vjp_status status;
+    if (plan)
+        *plan = NULL;
     if (!plan || !ctx)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s is NULL", plan ? "ctx" : "plan");
-    *plan = NULL;
     status = vjpi_check(op, attrs, nattrs, tensors, ntensors, &call, reason);
     if (status != VJP_OK)
         return status;

@@ -106,10 +106,10 @@ static void add_zero(vjpi_cpu_plan *plan, const vjpi_call *call)
     nest->noperands = call->ntensors;
     nest->nunits = product(sum->ndim, sum->shape);
     nest->nunit_axes = nest->naxes = sum->ndim;
-    for (int32_t d = 0; d < sum->ndim; d++) {
-        nest->axes[d].count = sum->shape[d];
-        for (int32_t i = plan->first_sum; i < call->ntensors; i++) {
-            nest->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    for (int32_t i = plan->first_sum; i < call->ntensors; i++) {
+        nest->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+        for (int32_t d = 0; d < sum->ndim; d++) {
+            nest->axes[d].count = sum->shape[d];
             nest->axes[d].step[i] = call->tensors[i].strides[d] * nest->size[i];
         }
     }
