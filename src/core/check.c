@@ -315,9 +315,8 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
         return vjpi_refuse(reason, VJP_BAD_OP, "no operator is named '%.64s'", name);
     if (ntensors != op->info.ninputs + op->info.noutputs)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                           "ntensors is %" PRId32 ", %s has %" PRId32 " inputs and %" PRId32
-                           " outputs", ntensors, op->info.name, op->info.ninputs,
-                           op->info.noutputs);
+                           "ntensors is %" PRId32 ", %s has %" PRId32, ntensors, op->info.name,
+                           op->info.ninputs + op->info.noutputs);
     call->op = op;
     call->ntensors = ntensors;
     for (int32_t i = 0; i < ntensors; i++) {
