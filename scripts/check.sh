@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# check.sh SUITE... - run suites of checks and count them. The suites are the functions below whose
+# names begin with suite_. The last line printed is "N passed, N failed".
+set -eu
+cd "$(dirname "$0")/.."
+
+passed=0
+failed=0
+jobs=$(nproc)
+mkdir -p build
+log=$PWD/build/check.log
+
+# check NAME COMMAND... - one check: counts it, and shows its output if it fails.
+check() {
+    name=$1
+    shift
+    printf '%-60s ' "$name"
+    if "$@" >"$log" 2>&1; then
+        echo ok
+        passed=$((passed + 1))
+    else
+        echo FAILED
+        cat "$log"
+        failed=$((failed + 1))
+        return 1
+    fi
+}
+
+# build DIR OPTION... - configure and build with warnings as errors.
+build() {
+    dir=build/$1
+    shift
+    cmake -B "$dir" -DVJP_WERROR=ON "$@" && cmake --build "$dir" "-j$jobs"
+}
+
+# tests DIR OPTION... - run ctest and count its tests.
+tests() {
+    dir=build/$1
+    shift
+    ctest --test-dir "$dir" "-j$jobs" --timeout 900 --no-tests=error --output-on-failure "$@" 2>&1 |
+        tee "$log" || true
+    counts=$(sed -n 's/.* \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
+    # shellcheck disable=SC2086 # two numbers
+    set -- ${counts:-1 1}
+    failed=$((failed + $1))
+    passed=$((passed + $2 - $1))
+}
+
+suite_native() {
+    check "build (gcc)" build check --preset release && tests check
+    check "exported symbols" scripts/symbols.sh build/check/libvjp.so
+    check "build (clang)" build clang --preset release -DCMAKE_C_COMPILER=clang -DVJP_TESTS=OFF
+}
+
+# The header in the languages it promises, and an installed tree, moved, as its users meet it.
+suite_package() {
+    for cc in gcc clang; do
+        for std in c11 c17 c++11 c++17 c++20; do
+            check "header ($cc, $std)" $cc -x "${std%%[0-9]*}" -std=$std -Wall -Wextra -Wpedantic \
+                -Werror -fsyntax-only -Iinclude tests/consumer/main.c
+        done
+    done
+
+    prefix=$PWD/build/installed
+    check "install" install_and_move || return
+    check "consumer (pkg-config, C, shared)" pc_consumer gcc main.c
+    check "consumer (pkg-config, C, static)" pc_consumer gcc main.c -static
+    check "consumer (pkg-config, C++, shared)" pc_consumer g++ main.cpp
+    check "consumer (pkg-config, C++, static)" pc_consumer g++ main.cpp -static
+    check "consumer (CMake)" cmake_consumer
+}
+
+install_and_move() {
+    rm -rf "$prefix" "$prefix.first" && make install PREFIX="$prefix.first" &&
+        mv "$prefix.first" "$prefix"
+}
+
+# pc_consumer COMPILER SOURCE [-static]
+pc_consumer() {
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config ${3+--static} --cflags --libs vjp) ||
+        return
+    # shellcheck disable=SC2086 # a list of flags
+    $1 ${3+"$3"} -o build/consumer_main "tests/consumer/$2" $flags &&
+        LD_LIBRARY_PATH=$prefix/lib build/consumer_main
+}
+
+cmake_consumer() {
+    rm -rf build/consumer && cmake -S tests/consumer -B build/consumer \
+        -DCMAKE_PREFIX_PATH="$prefix" && cmake --build build/consumer &&
+        ctest --test-dir build/consumer --output-on-failure
+}
+
+suite_aarch64() {
+    if [ "$(uname -m)" = aarch64 ]; then
+        return # the native tests are these
+    fi
+    sysroot=$PWD/build/aarch64-sysroot
+    check "libraries (aarch64)" scripts/aarch64_sysroot.sh "$sysroot" &&
+        check "build (aarch64)" build aarch64 --preset release -DVJP_SYSROOT="$sysroot" \
+            --toolchain "$PWD/cmake/aarch64.cmake" &&
+        tests aarch64 -E example_train # minutes under an emulator
+}
+
+suite_sanitize() {
+    for preset in asan tsan; do
+        check "build ($preset)" build $preset --preset $preset && tests $preset
+    done
+}
+
+# A failed check is counted, and the next one runs.
+for suite in "$@"; do
+    echo "== $suite"
+    "suite_$suite" || true
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
