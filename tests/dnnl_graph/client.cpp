@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0
+// client.cpp - a C++ program on the Graph API, in the manner of those built on oneDNN's C++ header.
+//
+// A minimal RAII wrapper of our own over the C functions, and a small program on top of it: a graph
+// of SoftMaxBackward and PReLUBackward with a MatMul between them that is not ours to compute.
+// Every exported function is called; symbols.sh checks that none was forgotten.
+
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <oneapi/dnnl/dnnl_graph.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+struct failure : std::runtime_error {
+    failure(dnnl_status_t s, const char *what) : std::runtime_error(what), status(s) {}
+    dnnl_status_t status;
+};
+
+void check(dnnl_status_t status, const char *what)
+{
+    if (status != dnnl_success)
+        throw failure(status, what);
+}
+
+void expect(bool condition, const char *what)
+{
+    if (!condition)
+        throw std::runtime_error(what);
+}
+
+// A shared handle that is destroyed by its C function, or that only borrows.
+template <typename T, dnnl_status_t (*destroy)(T)>
+class handle {
+public:
+    explicit handle(T t, bool borrowed = false)
+        : data_(t, borrowed ? [](T) {} : [](T p) { (void)destroy(p); })
+    {
+    }
+    T get() const { return data_.get(); }
+
+private:
+    std::shared_ptr<typename std::remove_pointer<T>::type> data_;
+};
+
+// ---- engines and streams --------------------------------------------------------------------
+
+typedef handle<dnnl_graph_allocator_t, dnnl_graph_allocator_destroy> allocator;
+typedef handle<dnnl_engine_t, dnnl_engine_destroy> engine;
+typedef handle<dnnl_stream_t, dnnl_stream_destroy> stream;
+
+int live_allocations = 0;
+
+void *counted_allocate(size_t size, size_t alignment)
+{
+    void *memory = nullptr;
+    if (posix_memalign(&memory, alignment, size) != 0)
+        return nullptr;
+    ++live_allocations;
+    return memory;
+}
+
+void counted_deallocate(void *memory)
+{
+    --live_allocations;
+    std::free(memory);
+}
+
+engine make_engine()
+{
+    dnnl_graph_allocator_t a;
+    check(dnnl_graph_allocator_create(&a, counted_allocate, counted_deallocate), "allocator");
+    const allocator owner(a);
+    dnnl_engine_t e;
+    check(dnnl_graph_make_engine_with_allocator(&e, dnnl_cpu, 0, owner.get()), "engine");
+    return engine(e);
+}
+
+stream make_stream(const engine &e)
+{
+    dnnl_stream_t s;
+    check(dnnl_stream_create(&s, e.get(), dnnl_stream_default_flags), "stream");
+    return stream(s);
+}
+
+// ---- logical tensors and tensors ------------------------------------------------------------
+
+class logical_tensor {
+public:
+    typedef std::vector<int64_t> dims;
+
+    explicit logical_tensor(const dnnl_graph_logical_tensor_t &lt) : data(lt) {}
+    logical_tensor(size_t id, dnnl_data_type_t dtype, int ndims)
+    {
+        check(dnnl_graph_logical_tensor_init(&data, id, dtype, ndims, dnnl_graph_layout_type_any,
+                                             dnnl_graph_tensor_property_undef),
+              "logical tensor");
+    }
+    logical_tensor(size_t id, dnnl_data_type_t dtype, const dims &d)
+    {
+        check(dnnl_graph_logical_tensor_init_with_dims(
+                  &data, id, dtype, int(d.size()), d.data(), dnnl_graph_layout_type_strided,
+                  dnnl_graph_tensor_property_undef),
+              "logical tensor with dims");
+    }
+    logical_tensor(size_t id, dnnl_data_type_t dtype, const dims &d, const dims &strides)
+    {
+        check(dnnl_graph_logical_tensor_init_with_strides(&data, id, dtype, int(d.size()), d.data(),
+                                                          strides.data(),
+                                                          dnnl_graph_tensor_property_undef),
+              "logical tensor with strides");
+    }
+    size_t mem_size() const
+    {
+        size_t size;
+        check(dnnl_graph_logical_tensor_get_mem_size(&data, &size), "mem size");
+        return size;
+    }
+    bool is_equal(const logical_tensor &other) const
+    {
+        uint8_t equal;
+        check(dnnl_graph_logical_tensor_is_equal(&data, &other.data, &equal), "is equal");
+        return equal != 0;
+    }
+
+    dnnl_graph_logical_tensor_t data;
+};
+
+class tensor : public handle<dnnl_graph_tensor_t, dnnl_graph_tensor_destroy> {
+public:
+    tensor(const logical_tensor &lt, const engine &e, void *memory = DNNL_MEMORY_ALLOCATE)
+        : handle(make(lt, e, memory))
+    {
+    }
+    void *data() const
+    {
+        void *memory;
+        check(dnnl_graph_tensor_get_data_handle(get(), &memory), "data handle");
+        return memory;
+    }
+    void set_data(void *memory) const
+    {
+        check(dnnl_graph_tensor_set_data_handle(get(), memory), "set data handle");
+    }
+    engine get_engine() const
+    {
+        dnnl_engine_t e;
+        check(dnnl_graph_tensor_get_engine(get(), &e), "engine of a tensor");
+        return engine(e, true);
+    }
+    logical_tensor description() const
+    {
+        dnnl_graph_logical_tensor_t lt;
+        check(dnnl_graph_tensor_get_logical_tensor(get(), &lt), "description of a tensor");
+        return logical_tensor(lt);
+    }
+
+private:
+    static dnnl_graph_tensor_t make(const logical_tensor &lt, const engine &e, void *memory)
+    {
+        dnnl_graph_tensor_t t;
+        check(dnnl_graph_tensor_create(&t, &lt.data, e.get(), memory), "tensor");
+        return t;
+    }
+};
+
+// ---- operations -----------------------------------------------------------------------------
+
+class op : public handle<dnnl_graph_op_t, dnnl_graph_op_destroy> {
+public:
+    op(size_t id, dnnl_graph_op_kind_t kind, const std::vector<logical_tensor> &inputs,
+       const std::vector<logical_tensor> &outputs)
+        : handle(make(id, kind))
+    {
+        for (const logical_tensor &lt : inputs)
+            check(dnnl_graph_op_add_input(get(), &lt.data), "input");
+        for (const logical_tensor &lt : outputs)
+            check(dnnl_graph_op_add_output(get(), &lt.data), "output");
+    }
+    op &set(dnnl_graph_op_attr_t attr, float value)
+    {
+        check(dnnl_graph_op_set_attr_f32(get(), attr, &value, 1), "f32");
+        return *this;
+    }
+    op &set(dnnl_graph_op_attr_t attr, int64_t value)
+    {
+        check(dnnl_graph_op_set_attr_s64(get(), attr, &value, 1), "s64");
+        return *this;
+    }
+    op &set(dnnl_graph_op_attr_t attr, bool value)
+    {
+        const uint8_t byte = value;
+        check(dnnl_graph_op_set_attr_bool(get(), attr, &byte, 1), "bool");
+        return *this;
+    }
+    op &set(dnnl_graph_op_attr_t attr, const std::string &value)
+    {
+        check(dnnl_graph_op_set_attr_str(get(), attr, value.c_str(), value.size()), "str");
+        return *this;
+    }
+
+private:
+    static dnnl_graph_op_t make(size_t id, dnnl_graph_op_kind_t kind)
+    {
+        dnnl_graph_op_t o;
+        check(dnnl_graph_op_create(&o, id, kind, "client"), "op");
+        return o;
+    }
+};
+
+// ---- partitions -----------------------------------------------------------------------------
+
+class compiled_partition
+    : public handle<dnnl_graph_compiled_partition_t, dnnl_graph_compiled_partition_destroy> {
+public:
+    explicit compiled_partition(dnnl_graph_compiled_partition_t c) : handle(c) {}
+    logical_tensor query(size_t id) const
+    {
+        dnnl_graph_logical_tensor_t lt;
+        check(dnnl_graph_compiled_partition_query_logical_tensor(get(), id, &lt), "query");
+        return logical_tensor(lt);
+    }
+    logical_tensor scratchpad() const
+    {
+        dnnl_graph_logical_tensor_t lt;
+        check(dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(get(), &lt),
+              "scratchpad");
+        return logical_tensor(lt);
+    }
+    std::vector<dnnl_graph_inplace_pair_t> inplace() const
+    {
+        size_t count;
+        const dnnl_graph_inplace_pair_t *pairs;
+        check(dnnl_graph_compiled_partition_get_inplace_ports(get(), &count, &pairs), "in place");
+        return count ? std::vector<dnnl_graph_inplace_pair_t>(pairs, pairs + count)
+                     : std::vector<dnnl_graph_inplace_pair_t>();
+    }
+    // Headers up to 3.13 call execute, later ones execute_v2.
+    void execute(const stream &s, const std::vector<tensor> &inputs,
+                 const std::vector<tensor> &outputs, const tensor *scratchpad) const
+    {
+        std::vector<const_dnnl_graph_tensor_t> in, out;
+        for (const tensor &t : inputs)
+            in.push_back(t.get());
+        for (const tensor &t : outputs)
+            out.push_back(t.get());
+        if (scratchpad)
+            check(dnnl_graph_compiled_partition_execute_v2(get(), s.get(), in.size(), in.data(),
+                                                           out.size(), out.data(),
+                                                           scratchpad->get()),
+                  "execute_v2");
+        else
+            check(dnnl_graph_compiled_partition_execute(get(), s.get(), in.size(), in.data(),
+                                                        out.size(), out.data()),
+                  "execute");
+    }
+};
+
+class partition : public handle<dnnl_graph_partition_t, dnnl_graph_partition_destroy> {
+public:
+    explicit partition(dnnl_graph_partition_t p) : handle(p) {}
+    explicit partition(const op &o) : handle(make(o)) {}
+    bool is_supported() const
+    {
+        uint8_t supported;
+        check(dnnl_graph_partition_is_supported(get(), &supported), "is supported");
+        return supported != 0;
+    }
+    std::vector<size_t> ops() const
+    {
+        size_t count;
+        check(dnnl_graph_partition_get_op_num(get(), &count), "op num");
+        std::vector<size_t> ids(count);
+        check(dnnl_graph_partition_get_ops(get(), count, ids.data()), "ops");
+        return ids;
+    }
+    size_t id() const
+    {
+        size_t id;
+        check(dnnl_graph_partition_get_id(get(), &id), "id");
+        return id;
+    }
+    dnnl_engine_kind_t engine_kind() const
+    {
+        dnnl_engine_kind_t kind;
+        check(dnnl_graph_partition_get_engine_kind(get(), &kind), "engine kind");
+        return kind;
+    }
+    std::vector<logical_tensor> inputs() const
+    {
+        return ports(dnnl_graph_partition_get_input_ports_num,
+                     dnnl_graph_partition_get_input_ports);
+    }
+    std::vector<logical_tensor> outputs() const
+    {
+        return ports(dnnl_graph_partition_get_output_ports_num,
+                     dnnl_graph_partition_get_output_ports);
+    }
+    compiled_partition compile(const std::vector<logical_tensor> &inputs,
+                               const std::vector<logical_tensor> &outputs, const engine &e) const
+    {
+        dnnl_graph_compiled_partition_t c;
+        check(dnnl_graph_compiled_partition_create(&c, get()), "compiled partition");
+        const compiled_partition owner(c);
+        std::vector<const dnnl_graph_logical_tensor_t *> in, out;
+        for (const logical_tensor &lt : inputs)
+            in.push_back(&lt.data);
+        for (const logical_tensor &lt : outputs)
+            out.push_back(&lt.data);
+        check(dnnl_graph_partition_compile(get(), c, in.size(), in.data(), out.size(), out.data(),
+                                           e.get()),
+              "compile");
+        return owner;
+    }
+
+private:
+    static dnnl_graph_partition_t make(const op &o)
+    {
+        dnnl_graph_partition_t p;
+        check(dnnl_graph_partition_create_with_op(&p, o.get(), dnnl_cpu), "partition of an op");
+        return p;
+    }
+    template <typename Count, typename Get>
+    std::vector<logical_tensor> ports(Count count, Get get_ports) const
+    {
+        size_t n;
+        check(count(get(), &n), "count of ports");
+        std::vector<dnnl_graph_logical_tensor_t> raw(n);
+        check(get_ports(get(), n, raw.data()), "ports");
+        std::vector<logical_tensor> made;
+        for (const dnnl_graph_logical_tensor_t &lt : raw)
+            made.push_back(logical_tensor(lt));
+        return made;
+    }
+};
+
+class graph : public handle<dnnl_graph_graph_t, dnnl_graph_graph_destroy> {
+public:
+    graph() : handle(make()) {}
+    explicit graph(dnnl_fpmath_mode_t mode) : handle(make(mode)) {}
+    void add(const op &o) { check(dnnl_graph_add_op(get(), o.get()), "add op"); }
+    void finalize() { check(dnnl_graph_graph_finalize(get()), "finalize"); }
+    bool is_finalized() const
+    {
+        uint8_t finalized;
+        check(dnnl_graph_graph_is_finalized(get(), &finalized), "is finalized");
+        return finalized != 0;
+    }
+    std::vector<partition> partitions()
+    {
+        check(dnnl_graph_graph_filter(get(), dnnl_graph_partition_policy_fusion), "filter");
+        size_t count;
+        check(dnnl_graph_graph_get_partition_num(get(), &count), "partition num");
+        std::vector<dnnl_graph_partition_t> raw(count);
+        check(dnnl_graph_graph_get_partitions(get(), count, raw.data()), "partitions");
+        return std::vector<partition>(raw.begin(), raw.end());
+    }
+
+private:
+    static dnnl_graph_graph_t make()
+    {
+        dnnl_graph_graph_t g;
+        check(dnnl_graph_graph_create(&g, dnnl_cpu), "graph");
+        return g;
+    }
+    static dnnl_graph_graph_t make(dnnl_fpmath_mode_t mode)
+    {
+        dnnl_graph_graph_t g;
+        check(dnnl_graph_graph_create_with_fpmath_mode(&g, dnnl_cpu, mode), "graph with mode");
+        return g;
+    }
+};
+
+// ---- the program ----------------------------------------------------------------------------
+
+const logical_tensor::dims dims = { 2, 3, 4 }, channels(1, 3);
+
+void run_softmax(const partition &p, const engine &e, const stream &s)
+{
+    const std::vector<logical_tensor> in = p.inputs();
+    const compiled_partition compiled = p.compile(in, p.outputs(), e);
+    const logical_tensor out = compiled.query(2);
+    expect(out.mem_size() == 96 && out.data.layout.strides[0] == 12, "inferred shape");
+    expect(compiled.inplace().size() == 2, "pairs of softmax");
+    const tensor diff_dst(in[0], e), dst(in[1], e), diff_src(out, e);
+    expect(diff_dst.get_engine().get() == e.get(), "engine of a tensor");
+    expect(diff_src.description().is_equal(out), "description of a tensor");
+    float *dd = static_cast<float *>(diff_dst.data()), *y = static_cast<float *>(dst.data());
+    const float *dx = static_cast<const float *>(diff_src.data());
+    for (int i = 0; i < 24; i++) {
+        dd[i] = 0.1f * float(i) - 1;
+        y[i] = 0.25f;
+    }
+    const tensor scratchpad(compiled.scratchpad(), e);
+    compiled.execute(s, { diff_dst, dst }, { diff_src }, &scratchpad);
+    check(dnnl_stream_wait(s.get()), "wait");
+    for (int row = 0; row < 24; row += 4) {
+        const float sum = 0.25f * (dd[row] + dd[row + 1] + dd[row + 2] + dd[row + 3]);
+        for (int i = row; i < row + 4; i++)
+            expect(std::fabs(dx[i] - y[i] * (dd[i] - sum)) < 1e-6f, "value of softmax");
+    }
+}
+
+void run_prelu(const partition &p, const engine &e, const stream &s)
+{
+    const compiled_partition compiled = p.compile(p.inputs(), p.outputs(), e);
+    float src[24], slope[3] = { 0.5f, 0.25f, 2 }, diff_dst[24], diff_src[24], diff_slope[3];
+    for (int i = 0; i < 24; i++) {
+        src[i] = i % 2 ? 1.0f : -1.0f;
+        diff_dst[i] = float(i);
+    }
+    const tensor out(compiled.query(13), e, nullptr);
+    out.set_data(diff_src);
+    compiled.execute(s,
+                     { tensor(compiled.query(10), e, src), tensor(compiled.query(11), e, slope),
+                       tensor(compiled.query(12), e, diff_dst) },
+                     { out, tensor(compiled.query(14), e, diff_slope) }, nullptr);
+    float wanted[3] = { 0, 0, 0 };
+    for (int i = 0; i < 24; i++) {
+        const int channel = i / 4 % 3;
+        const bool negative = src[i] < 0;
+        wanted[channel] += negative ? diff_dst[i] * src[i] : 0;
+        expect(diff_src[i] == diff_dst[i] * (negative ? slope[channel] : 1), "value of prelu");
+    }
+    for (int c = 0; c < 3; c++)
+        expect(diff_slope[c] == wanted[c], "value of diff_slope");
+}
+
+void run_graph(const engine &e, const stream &s)
+{
+    const logical_tensor diff_dst(0, dnnl_f32, dims), dst(1, dnnl_f32, dims);
+    const logical_tensor between(2, dnnl_f32, DNNL_GRAPH_UNKNOWN_NDIMS), after(12, dnnl_f32, dims);
+    const logical_tensor src(10, dnnl_f32, dims, { 12, 4, 1 }), slope(11, dnnl_f32, channels);
+    op softmax(1, dnnl_graph_op_softmax_backward, { diff_dst, dst }, { between });
+    softmax.set(dnnl_graph_op_attr_axis, int64_t(-1));
+    op matmul(2, dnnl_graph_op_matmul, { between, dst }, { after });
+    matmul.set(dnnl_graph_op_attr_transpose_b, true);
+    op prelu(3, dnnl_graph_op_prelu_backward, { src, slope, after },
+             { logical_tensor(13, dnnl_f32, dims), logical_tensor(14, dnnl_f32, 1) });
+    prelu.set(dnnl_graph_op_attr_data_format, std::string("NCX"));
+
+    graph g;
+    g.add(prelu);
+    g.add(matmul);
+    g.add(softmax);
+    expect(!g.is_finalized(), "not finalized");
+    g.finalize();
+    expect(g.is_finalized(), "finalized");
+    const std::vector<partition> parts = g.partitions();
+    expect(parts.size() == 3, "three partitions");
+    for (size_t i = 0; i < 3; i++) {
+        expect(parts[i].ops() == std::vector<size_t>(1, i + 1), "topological order");
+        expect(parts[i].is_supported() == (i != 1), "what is supported");
+        expect(parts[i].engine_kind() == dnnl_cpu, "engine kind");
+    }
+    expect(parts[0].id() != parts[1].id(), "partitions have ids of their own");
+    run_softmax(parts[0], e, s);
+    run_prelu(parts[2], e, s);
+}
+
+void run_single_op()
+{
+    op o(7, dnnl_graph_op_hard_sigmoid_backward,
+         { logical_tensor(0, dnnl_bf16, dims), logical_tensor(1, dnnl_bf16, dims) },
+         { logical_tensor(2, dnnl_bf16, dims) });
+    try {
+        const partition too_early(o);
+        expect(false, "alpha and beta are required");
+    } catch (const failure &f) {
+        expect(f.status == dnnl_invalid_graph_op, dnnl_status2str(f.status));
+    }
+    o.set(dnnl_graph_op_attr_alpha, 0.2f).set(dnnl_graph_op_attr_beta, 0.5f);
+    expect(partition(o).is_supported(), "hard sigmoid");
+    size_t id;
+    dnnl_graph_op_kind_t kind;
+    check(dnnl_graph_op_get_id(o.get(), &id), "op id");
+    check(dnnl_graph_op_get_kind(o.get(), &kind), "op kind");
+    expect(id == 7 && kind == dnnl_graph_op_hard_sigmoid_backward, "op");
+}
+
+void run_scalar()
+{
+    float value = 3;
+    dnnl_graph_logical_tensor_t lt;
+    dnnl_graph_tensor_t raw;
+    check(dnnl_graph_logical_tensor_init(&lt, 0, dnnl_f32, 0, dnnl_graph_layout_type_strided,
+                                         dnnl_graph_tensor_property_host_scalar),
+          "scalar");
+    check(dnnl_graph_tensor_create_scalar(&raw, &lt, &value), "scalar tensor");
+    const handle<dnnl_graph_tensor_t, dnnl_graph_tensor_destroy> owner(raw);
+    void *data;
+    check(dnnl_graph_tensor_get_data_handle(raw, &data), "scalar's data");
+    expect(*static_cast<float *>(data) == 3, "scalar's value");
+}
+
+void run_settings()
+{
+    int number, flag;
+    size_t size;
+    dnnl_fpmath_mode_t mode;
+    const graph g(dnnl_fpmath_mode_bf16);
+    check(dnnl_graph_graph_set_fpmath_mode(g.get(), dnnl_fpmath_mode_any, 1), "set mode");
+    check(dnnl_graph_graph_get_fpmath_mode(g.get(), &mode, &flag), "get mode");
+    expect(mode == dnnl_fpmath_mode_any && flag == 1, "mode");
+    check(dnnl_graph_set_compiled_partition_cache_capacity(10), "set capacity");
+    check(dnnl_graph_get_compiled_partition_cache_capacity(&number), "get capacity");
+    expect(number == 10, "capacity");
+    check(dnnl_graph_set_constant_tensor_cache(1), "set cache");
+    check(dnnl_graph_get_constant_tensor_cache(&flag), "get cache");
+    expect(flag == 1, "cache");
+    check(dnnl_graph_set_constant_tensor_cache_capacity(dnnl_cpu, 5), "set size");
+    check(dnnl_graph_get_constant_tensor_cache_capacity(dnnl_cpu, &size), "get size");
+    expect(size == 5, "size");
+    check(dnnl_graph_set_dump_mode(dnnl_graph_dump_mode_none), "dump mode");
+    check(dnnl_set_verbose(0), "verbose");
+    check(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict), "set default mode");
+    check(dnnl_get_default_fpmath_mode(&mode), "get default mode");
+    expect(dnnl_version()->major == DNNL_VERSION_MAJOR, "version");
+}
+
+void run_engines(const engine &e, const stream &s)
+{
+    dnnl_engine_t raw;
+    dnnl_engine_kind_t kind;
+    expect(dnnl_engine_get_count(dnnl_cpu) == 1, "one CPU");
+    check(dnnl_engine_create(&raw, dnnl_cpu, 0), "plain engine");
+    const engine plain(raw);
+    check(dnnl_engine_get_kind(plain.get(), &kind), "engine's kind");
+    expect(kind == dnnl_cpu, "kind");
+    check(dnnl_stream_get_engine(s.get(), &raw), "stream's engine");
+    expect(engine(raw, true).get() == e.get(), "stream's engine");
+}
+
+} // namespace
+
+int main()
+{
+    try {
+        {
+            const engine e = make_engine();
+            const stream s = make_stream(e);
+            run_engines(e, s);
+            run_graph(e, s);
+        }
+        expect(live_allocations == 0, "everything allocated is freed");
+        run_single_op();
+        run_scalar();
+        run_settings();
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "failed: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}

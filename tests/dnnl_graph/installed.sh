@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# installed.sh PREFIX - build the example against an installed tree by pkg-config alone, and run it
+# without any help in finding its libraries. PREFIX may have been moved since it was installed.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+prefix=$(cd "$1" && pwd)
+pc=$(find "$prefix" -name vjp-dnnl-graph.pc)
+[ -n "$pc" ] || { echo "$prefix has no vjp-dnnl-graph.pc" >&2; exit 1; }
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs vjp-dnnl-graph)
+# shellcheck disable=SC2086 # a list of flags
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$tmp/example" \
+    "$root/compat/dnnl_graph/examples/dnnl_graph_prelu.c" $flags
+unset LD_LIBRARY_PATH
+"$tmp/example" >"$tmp/output"
+cat >"$tmp/wanted" <<'WANTED'
+1 0.5 3
+2 5 0.75
+7 2 9
+5 11 1.5
+diff_slope: -58 -34 -90
+WANTED
+diff -u "$tmp/wanted" "$tmp/output"
+outside=$(find "$prefix" -name 'libdnnl*' -not -path '*/vjp-compat/*')
+[ -z "$outside" ] || { echo "outside vjp-compat: $outside" >&2; exit 1; }

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# installed.sh PREFIX - the installed infiniop interface as its users meet it: each header alone, as
+# C and as C++; a client and the example, built with what pkg-config says and run with nothing set.
+# CC and CXX may name other compilers.
+set -eu
+prefix=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+unset LD_LIBRARY_PATH
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name vjp-infiniop.pc | head -n 1)")
+export PKG_CONFIG_PATH
+cflags=$(pkg-config --cflags vjp-infiniop)
+libs=$(pkg-config --libs vjp-infiniop)
+strict='-Wall -Wextra -Wpedantic -Werror'
+
+# build COMPILER STANDARD SOURCE... - and run.
+build() {
+    compiler=$1
+    std=$2
+    shift 2
+    # shellcheck disable=SC2086 # lists of flags
+    "$compiler" -x "${std%%[0-9]*}" -std="$std" $strict $cflags -o "$tmp/program" "$@" -x none $libs
+    "$tmp/program"
+}
+
+include=$(pkg-config --variable=includedir vjp-infiniop)
+for header in $(cd "$include" && find . -name '*.h'); do
+    echo "#include <${header#./}>" >"$tmp/one.h"
+    echo "#include \"one.h\"" >"$tmp/one.c"
+    # shellcheck disable=SC2086
+    "${CC:-cc}" -std=c11 $strict $cflags -fsyntax-only "$tmp/one.c"
+    # shellcheck disable=SC2086
+    "${CXX:-c++}" -x c++ -std=c++11 $strict $cflags -fsyntax-only "$tmp/one.c"
+done
+
+build "${CC:-cc}" c11 tests/infiniop/client.c
+build "${CXX:-c++}" c++11 tests/infiniop/client.c
+build "${CC:-cc}" c11 compat/infiniop/examples/infiniop_sigmoid.c
+
+# Nobody gets the libraries without asking for them.
+for name in libinfiniop.so libinfinirt.so; do
+    found=$(find "$prefix" -name "$name*")
+    case $found in
+    "$prefix"/*/vjp-compat/$name) ;;
+    *) echo "$name is not alone in vjp-compat: $found" && exit 1 ;;
+    esac
+done

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact.h - elementwise gradients by MPFR, with far more digits and range than any dtype has,
+ * and how far a result is from them.
+ *
+ * Every elementwise gradient is slope * g, where the slope depends on the input alone, or is +0
+ * where the function is flat.
+ */
+#ifndef VJP_TESTS_EXACT_H
+#define VJP_TESTS_EXACT_H
+
+#include <mpfr.h>
+
+#include "problem.h"
+
+enum {
+    EXACT_BITS = 192
+};
+
+/* exact_slope - the derivative at a finite x (w: PReLU's slope). Returns 0 where the function is
+ * flat, whatever the gradient that flows back; `slope` is then 0. */
+int exact_slope(const problem *p, double x, double w, mpfr_t slope);
+
+/* exact_error - |got - exact| in units of the dtype's last place at the exact value. An infinity
+ * counts as the number after the largest, and is exact beyond it. */
+double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* oracle.h - what the gradients should be, found independently of the library's formulas.
+ *
+ * The oracle knows the forward functions and differentiates them with dual numbers in long
+ * double; sums are long double too, compensated. A new operator is one line in its table.
+ */
+#ifndef VJP_TESTS_ORACLE_H
+#define VJP_TESTS_ORACLE_H
+
+#include "bounds.h"
+#include "problem.h"
+
+/* Which values make sense for an input: any bit pattern; modest ones, because they are summed and
+ * the sum must not overflow; or those between 0 and 1. Each lies within the one before. */
+typedef enum oracle_domain {
+    ORACLE_ANY,
+    ORACLE_MODEST,
+    ORACLE_FRACTION
+} oracle_domain;
+
+/* oracle_visit - told the value and the bound of element `index`, in dense order, of `output`
+ * (counted from 0 among the outputs). */
+typedef void (*oracle_visit)(void *user, int32_t output, int64_t index, long double value,
+                             bound within);
+
+/* oracle_knows - whether the table has a line for the operator. */
+int oracle_knows(const char *op);
+
+oracle_domain oracle_input_domain(const problem *p, int32_t input);
+
+/* oracle_answer - visit every element of every output. inputs: the values in dense order, each
+ * over its own tensor's shape. Strides and sharing do not matter here. */
+void oracle_answer(const problem *p, const double *const *inputs, oracle_visit visit, void *user);
+
+/* oracle_forward - one element of the operator's forward function, where it has an elementwise
+ * one; w is PReLU's slope and ignored by the others. */
+long double oracle_forward(const problem *p, long double x, long double w);
+
+#endif

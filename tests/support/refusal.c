@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refusal.c - see refusal.h. */
+#include "refusal.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+vjp_context *refusal_context;
+
+int refusal_open(void **state)
+{
+    (void)state;
+    return vjp_context_create(NULL, &refusal_context, NULL, 0) == VJP_OK ? 0 : -1;
+}
+
+int refusal_close(void **state)
+{
+    (void)state;
+    vjp_context_destroy(refusal_context);
+    return 0;
+}
+
+void check_reason(const char *reason, words wanted)
+{
+    for (int i = 0; i < 4 && wanted.of[i] != NULL; i++)
+        if (strstr(reason, wanted.of[i]) == NULL)
+            fail_msg("\"%s\" is not in the reason \"%s\"", wanted.of[i], reason);
+}
+
+vjp_plan *const NOT_A_PLAN = (vjp_plan *)(intptr_t)-1;
+
+void refused(const problem *p, vjp_status status, words wanted)
+{
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_plan *plan = NOT_A_PLAN;
+    assert_status(status, problem_create(p, refusal_context, &plan, reason), reason);
+    assert_null(plan);
+    check_reason(reason, wanted);
+}
+
+problem accepted(problem p)
+{
+    char reason[VJP_REASON_SIZE] = "?";
+    vjp_plan *plan = NULL;
+    assert_status(VJP_OK, problem_create(&p, refusal_context, &plan, reason), reason);
+    assert_non_null(plan);
+    assert_string_equal(reason, "");
+    vjp_plan_destroy(plan);
+    return p;
+}
+
+problem refusal_relu(void)
+{
+    problem p = problem_start("relu_backward");
+    problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
+    return accepted(p);
+}
+
+problem refusal_softmax(int64_t axis)
+{
+    problem p = problem_start("softmax_backward");
+    problem_add_attr(&p, vjp_attr_s64("axis", axis));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
+    return p;
+}
+
+problem refusal_prelu(const char *format, int64_t slopes)
+{
+    problem p = problem_start("prelu_backward");
+    problem_add_attr(&p, vjp_attr_str("data_format", format));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 2, 5, 7 }, 1, &slopes);
+    return p;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refusal.h - requests that must be refused, with their status and the words of the reason. */
+#ifndef VJP_TESTS_REFUSAL_H
+#define VJP_TESTS_REFUSAL_H
+
+#include "problem.h"
+
+/* The context of all refusals, and the group fixtures that open and close it. */
+extern vjp_context *refusal_context;
+int refusal_open(void **state);
+int refusal_close(void **state);
+
+/* The words that a reason must have; NULL ends the list early. */
+typedef struct words {
+    const char *of[4];
+} words;
+
+#define WORDS(...) ((words){ { __VA_ARGS__ } })
+
+void check_reason(const char *reason, words wanted);
+
+/* What *plan holds before a refusal: it must be NULL afterwards. */
+extern vjp_plan *const NOT_A_PLAN;
+
+/* refused - plan creation refuses the problem. accepted - it does not, so that a test may start
+ * from it; returns it. */
+void refused(const problem *p, vjp_status status, words wanted);
+problem accepted(problem p);
+
+/* Problems to start from: relu of (2, 5); softmax of (2, 5); prelu of (2, 5, 7) with a slope of
+ * one dim. The latter two are not checked: axis, format and slopes may be wrong on purpose. */
+problem refusal_relu(void);
+problem refusal_softmax(int64_t axis);
+problem refusal_prelu(const char *format, int64_t slopes);
+
+#endif

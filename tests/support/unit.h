@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit.h - cmocka with the headers it wants before it, and the assertion every test needs.
+ *
+ * cmocka jumps out of a failing test; what the test had open then leaks, which is accepted.
+ */
+#ifndef VJP_TESTS_UNIT_H
+#define VJP_TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "vjp/vjp.h"
+
+/* UNIT_SANITIZED - 1 under AddressSanitizer and ThreadSanitizer, which take malloc's place and
+ * a good part of every stack. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNIT_SANITIZED 1
+#elif defined(__has_feature)
+#define UNIT_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define UNIT_SANITIZED 0
+#endif
+
+#define COUNT_OF(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+
+/* assert_status - fail with both names and the reason unless `got` is `wanted`. */
+#define assert_status(wanted, got, reason) \
+    unit_assert_status((wanted), (got), (reason), __FILE__, __LINE__)
+
+void unit_assert_status(vjp_status wanted, vjp_status got, const char *reason, const char *file,
+                        int line);
+
+/* unit_named - a test of that state, called "subject: what". Its name is never freed. */
+struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFunction test,
+                             const void *state);
+
+/* unit_malloc - memory, or a failed test. Freed by free(). */
+void *unit_malloc(size_t size);
+
+/* unit_quick - whether VJP_TEST_QUICK asks for a tenth of the samples and no huge tensors:
+ * for emulators and sanitizers. */
+int unit_quick(void);
+
+#endif

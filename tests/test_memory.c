@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_memory.c - who allocates what and when: the allocator hook, its failures one by one, the
+ * size of plans and workspaces, and that a run allocates nothing.
+ *
+ * Where no sanitizer has taken malloc's place, this program does, and counts.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "contexts.h"
+#include "trial.h"
+#include "unit.h"
+
+/* ---- malloc, counted ---------------------------------------------------------------------- */
+
+static atomic_llong mallocs;
+
+#if defined(__GLIBC__) && !UNIT_SANITIZED
+enum {
+    MALLOC_IS_COUNTED = 1
+};
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+void *malloc(size_t size)
+{
+    mallocs++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    mallocs++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    mallocs++;
+    return __libc_realloc(memory, size);
+}
+#else
+enum {
+    MALLOC_IS_COUNTED = 0
+};
+#endif
+
+/* ---- an allocator that counts and fails --------------------------------------------------- */
+
+typedef struct counter {
+    int64_t calls, live;
+    int64_t fail_at; /* the call that returns NULL, counted from 1; 0 for none */
+    size_t largest;
+} counter;
+
+static void *counted_allocate(void *user, size_t size)
+{
+    counter *c = user;
+    if (++c->calls == c->fail_at)
+        return NULL;
+    c->live++;
+    if (size > c->largest)
+        c->largest = size;
+    return malloc(size);
+}
+
+static void counted_deallocate(void *user, void *memory)
+{
+    counter *c = user;
+    if (memory != NULL)
+        c->live--;
+    free(memory);
+}
+
+static vjp_context_options counted_options(counter *c)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.allocate = counted_allocate;
+    options.deallocate = counted_deallocate;
+    options.allocator_user = c;
+    return options;
+}
+
+/* Large enough that sums need workspace wherever the library has a use for it. */
+static problem wide_prelu(void)
+{
+    problem p = problem_start("prelu_backward");
+    problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, (int64_t[]){ 5000, 64 }, 1, (int64_t[]){ 64 });
+    return p;
+}
+
+static void a_plan_is_one_small_allocation_and_a_run_none(void **state)
+{
+    (void)state;
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (uint64_t number = 0; number < 40; number++) {
+            counter c = { 0, 0, 0, 0 };
+            vjp_context_options options = counted_options(&c);
+            problem p = case_draw(vjp_op_at(op)->name, VJP_F32, VJP_F32, number);
+            vjp_context *ctx = context_for_isa("scalar", &options);
+            vjp_plan *plan = NULL;
+            trial t;
+            int64_t before = c.calls;
+            c.largest = 0;
+            assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
+            assert_int_equal(c.calls, before + 1);
+            assert_true(c.largest <= 4096);
+            trial_open(&t, &p, number);
+            trial_prepare(&t, 0xa5);
+            assert_status(VJP_OK, trial_run_plan(&t, plan), NULL);
+            assert_int_equal(c.calls, before + 1);
+            trial_close(&t);
+            vjp_plan_destroy(plan);
+            vjp_context_destroy(ctx);
+            assert_int_equal(c.live, 0);
+        }
+}
+
+static void a_run_does_not_call_malloc(void **state)
+{
+    (void)state;
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 1;
+    if (!MALLOC_IS_COUNTED)
+        skip();
+    vjp_context *ctx = context_for_isa("scalar", &options);
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (uint64_t number = 0; number < 40; number++) {
+            problem p = case_draw(vjp_op_at(op)->name, VJP_F16, VJP_F16, number);
+            vjp_plan *plan = NULL;
+            trial t;
+            trial_open(&t, &p, number);
+            assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
+            void *workspace = unit_malloc(vjp_plan_workspace_size(plan));
+            int64_t before = mallocs;
+            vjp_status status =
+                vjp_plan_run(plan, t.data, workspace, vjp_plan_workspace_size(plan), NULL);
+            assert_int_equal(mallocs, before);
+            assert_status(VJP_OK, status, NULL);
+            free(workspace);
+            vjp_plan_destroy(plan);
+            trial_close(&t);
+        }
+    vjp_context_destroy(ctx);
+}
+
+static void the_hook_takes_the_place_of_malloc(void **state)
+{
+    (void)state;
+    counter c = { 0, 0, 0, 0 };
+    vjp_context_options options = counted_options(&c);
+    problem p = wide_prelu();
+    vjp_plan *plan = NULL;
+    vjp_context *ctx = NULL;
+    if (!MALLOC_IS_COUNTED)
+        skip();
+    int64_t before = mallocs;
+    assert_status(VJP_OK, vjp_context_create(&options, &ctx, NULL, 0), NULL);
+    assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
+    assert_int_equal(mallocs - before, c.calls);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+}
+
+static void memory_goes_with_the_last_of_context_and_plans(void **state)
+{
+    (void)state;
+    counter c = { 0, 0, 0, 0 };
+    vjp_context_options options = counted_options(&c);
+    problem p = wide_prelu();
+    vjp_plan *plans[2] = { NULL, NULL };
+    vjp_context *ctx = context_for_isa("scalar", &options);
+    assert_status(VJP_OK, problem_create(&p, ctx, &plans[0], NULL), NULL);
+    assert_status(VJP_OK, problem_create(&p, ctx, &plans[1], NULL), NULL);
+    vjp_plan_destroy(plans[0]);
+    vjp_context_destroy(ctx);
+    assert_true(c.live > 0);
+    vjp_plan_destroy(plans[1]);
+    assert_int_equal(c.live, 0);
+}
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+/* The life of a context and a plan, and a call without one; the first failure ends it. */
+static vjp_status whole_life(const vjp_context_options *options, const trial *t)
+{
+    const problem *p = &t->p;
+    const vjp_tensor *tensors[PROBLEM_TENSORS];
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_context *ctx = NULL;
+    vjp_plan *plan = NULL;
+    for (int32_t i = 0; i < p->ntensors; i++)
+        tensors[i] = &p->tensors[i];
+    vjp_status status = vjp_context_create(options, &ctx, reason, sizeof reason);
+    if (status == VJP_OK)
+        status = problem_create(p, ctx, &plan, reason);
+    if (status == VJP_OK)
+        status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, t->data, p->ntensors,
+                             reason, sizeof reason);
+    if (status != VJP_OK)
+        assert_true(strlen(reason) > 0);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+    return status;
+}
+
+static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    problem p = wide_prelu();
+    counter c = { 0, 0, 0, 0 };
+    vjp_context_options options = counted_options(&c);
+    trial t;
+    trial_open(&t, &p, 0);
+    assert_status(VJP_OK, whole_life(&options, &t), NULL);
+    int64_t calls = c.calls;
+    assert_true(calls >= 3); /* context, plan, and compute's own plan */
+    for (int64_t fail_at = 1; fail_at <= calls; fail_at++) {
+        c = (counter){ 0, 0, fail_at, 0 };
+        assert_status(VJP_NO_MEMORY, whole_life(&options, &t), NULL);
+        assert_int_equal(c.live, 0);
+    }
+    trial_close(&t);
+}
+
+/* ---- workspaces --------------------------------------------------------------------------- */
+
+static void check_workspace_limit(const problem *p, vjp_context *ctx)
+{
+    size_t input_bytes = 0, floor = 256 << 10;
+    vjp_plan *plan = NULL;
+    char text[PROBLEM_TEXT];
+    for (int32_t i = 0; i < p->op->ninputs; i++)
+        input_bytes += (size_t)tensor_count(&p->tensors[i]) * vjp_dtype_size(p->tensors[i].dtype);
+    assert_status(VJP_OK, problem_create(p, ctx, &plan, NULL), NULL);
+    size_t size = vjp_plan_workspace_size(plan);
+    if (size > floor && size > input_bytes / 16)
+        fail_msg("a workspace of %zu bytes for\n%s", size, problem_describe(p, text));
+    vjp_plan_destroy(plan);
+}
+
+static void workspaces_are_small(void **state)
+{
+    (void)state;
+    const int64_t shapes[][2] = { { 1, 1 << 24 }, { 1 << 24, 1 },  { 1 << 12, 1 << 12 },
+                                  { 3, 1 << 22 }, { 1 << 22, 3 },  { 64, 40000 },
+                                  { 40000, 64 },  { 1 << 30, 999 } };
+    vjp_context *ctx = context_for_isa("scalar", NULL);
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        const char *name = vjp_op_at(op)->name;
+        for (uint64_t number = 0; number < 200; number++) {
+            problem p = case_draw(name, VJP_BF16, VJP_F32, number);
+            check_workspace_limit(&p, ctx);
+        }
+        for (int64_t s = 0; s < COUNT_OF(shapes); s++)
+            for (int rule = 0; rule < 3; rule++) {
+                problem p = case_draw(name, VJP_F32, VJP_F32, 0);
+                p.nattrs = vjp_op_attr(p.op, 0)->required ? p.nattrs : 0;
+                problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], rule,
+                                   rule == 1 ? &shapes[s][1] : shapes[s]);
+                check_workspace_limit(&p, ctx);
+            }
+    }
+    vjp_context_destroy(ctx);
+}
+
+static void a_workspace_may_have_any_alignment(void **state)
+{
+    (void)state;
+    problem p = wide_prelu();
+    vjp_context *ctx = context_for_isa("scalar", NULL);
+    vjp_plan *plan = NULL;
+    trial t;
+    trial_open(&t, &p, 0);
+    trial_run(&t, ctx, 0xa5);
+    trial_result wanted = trial_bits(&t);
+    assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
+    size_t size = vjp_plan_workspace_size(plan);
+    for (size_t shift = 0; shift < 17; shift++) {
+        arena memory = arena_open(size + shift, ARENA_AT_START);
+        trial_prepare(&t, 0x5a);
+        assert_status(VJP_OK, vjp_plan_run(plan, t.data, memory.bytes + shift, size, NULL), NULL);
+        assert_true(arena_slack_intact(&memory));
+        trial_check_same(&t, wanted, "an odd workspace");
+        arena_close(&memory);
+    }
+    free(wanted.bits);
+    trial_close(&t);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_one_small_allocation_and_a_run_none),
+        cmocka_unit_test(a_run_does_not_call_malloc),
+        cmocka_unit_test(the_hook_takes_the_place_of_malloc),
+        cmocka_unit_test(memory_goes_with_the_last_of_context_and_plans),
+        cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(workspaces_are_small),
+        cmocka_unit_test(a_workspace_may_have_any_alignment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_same_bits.c - one problem, one result: for every instruction set, any number of threads,
+ * tasks in any order, and whatever floating-point mode the caller is in.
+ *
+ * What all are compared with is the scalar code on one thread in the default mode.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contexts.h"
+#include "named.h"
+#include "trial.h"
+#include "unit.h"
+
+enum {
+    POISON = 0xa5,
+    OTHER_POISON = 0x5a
+};
+
+typedef struct subject {
+    named_problem problem;
+    int tiny; /* gradients so small that flushing them would show */
+} subject;
+
+/* clang-format off */
+static const subject subjects[] = {
+    { { "relu",
+        "relu_backward", VJP_F32, VJP_F32, NAMED_PLAIN, USE_DST(1), 1, { 700001 }, NO_SLOPE }, 0 },
+    { { "relu, swapped",
+        "relu_backward", VJP_BF16, VJP_BF16, NAMED_SWAPPED, USE_DST(0),
+        2, { 601, 1003 }, NO_SLOPE }, 0 },
+    { { "sigmoid f32",
+        "sigmoid_backward", VJP_F32, VJP_F32, NAMED_PLAIN, USE_DST(0),
+        1, { 300007 }, NO_SLOPE }, 0 },
+    { { "sigmoid f64",
+        "sigmoid_backward", VJP_F64, VJP_F64, NAMED_PLAIN, USE_DST(0),
+        2, { 331, 503 }, NO_SLOPE }, 0 },
+    { { "sigmoid f16 from dst",
+        "sigmoid_backward", VJP_F16, VJP_F16, NAMED_PLAIN, USE_DST(1),
+        1, { 400009 }, NO_SLOPE }, 0 },
+    { { "sigmoid bf16",
+        "sigmoid_backward", VJP_BF16, VJP_BF16, NAMED_PLAIN, USE_DST(0),
+        1, { 400009 }, NO_SLOPE }, 0 },
+    { { "hard sigmoid",
+        "hard_sigmoid_backward", VJP_F32, VJP_F32, NAMED_PLAIN, LINE(0.1f, 0.3f),
+        1, { 500009 }, NO_SLOPE }, 1 },
+    { { "hard sigmoid f64",
+        "hard_sigmoid_backward", VJP_F64, VJP_F64, NAMED_SWAPPED, LINE(1.0f / 3, 0.7f),
+        2, { 301, 1003 }, NO_SLOPE }, 0 },
+    { { "softmax of long rows",
+        "softmax_backward", VJP_F32, VJP_F32, NAMED_PLAIN, AXIS(1),
+        2, { 7, 60013 }, NO_SLOPE }, 0 },
+    { { "softmax of many rows",
+        "softmax_backward", VJP_F32, VJP_F32, NAMED_PLAIN, AXIS(-1),
+        2, { 8001, 33 }, NO_SLOPE }, 1 },
+    { { "softmax of one row",
+        "softmax_backward", VJP_F64, VJP_F64, NAMED_PLAIN, AXIS(0), 1, { 300007 }, NO_SLOPE }, 0 },
+    { { "softmax over the first axis",
+        "softmax_backward", VJP_BF16, VJP_F32, NAMED_PLAIN, AXIS(0),
+        2, { 301, 1003 }, NO_SLOPE }, 0 },
+    { { "softmax f16, swapped",
+        "softmax_backward", VJP_F16, VJP_F16, NAMED_SWAPPED, AXIS(1),
+        3, { 50, 301, 17 }, NO_SLOPE }, 0 },
+    { { "prelu, channels first",
+        "prelu_backward", VJP_F32, VJP_F32, NAMED_PLAIN, FORMAT("NCX"),
+        4, { 4, 33, 50, 51 }, 1, { 33 } }, 0 },
+    { { "prelu, channels last",
+        "prelu_backward", VJP_F32, VJP_F32, NAMED_PLAIN, FORMAT("NXC"),
+        2, { 5003, 65 }, 1, { 65 } }, 1 },
+    { { "prelu, one slope",
+        "prelu_backward", VJP_F64, VJP_F64, NAMED_PLAIN, FORMAT("NXC"),
+        1, { 300007 }, 1, { 1 } }, 0 },
+    { { "prelu, TensorFlow's slope",
+        "prelu_backward", VJP_F16, VJP_F32, NAMED_PLAIN, FORMAT("NXC"),
+        3, { 40, 101, 103 }, 2, { 101, 103 } }, 0 },
+    { { "prelu bf16, swapped",
+        "prelu_backward", VJP_BF16, VJP_BF16, NAMED_SWAPPED, FORMAT("NCX"),
+        3, { 30, 64, 201 }, 1, { 64 } }, 0 },
+};
+/* clang-format on */
+
+static void open_subject(const subject *s, trial *t)
+{
+    problem p = named_problem_build(&s->problem);
+    int32_t gradient = problem_tensor(&p, "diff_dst");
+    int64_t n = tensor_count(&p.tensors[gradient]);
+    trial_open(t, &p, 4);
+    if (!s->tiny)
+        return;
+    double *tiny = unit_malloc((size_t)n * sizeof *tiny);
+    for (int64_t i = 0; i < n; i++)
+        tiny[i] = t->inputs[gradient][i] * 0x1p-133;
+    trial_set(t, gradient, tiny, n);
+    free(tiny);
+}
+
+static trial_result reference(trial *t)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 1;
+    vjp_context *ctx = context_for_isa("scalar", &options);
+    trial_run(t, ctx, POISON);
+    vjp_context_destroy(ctx);
+    return trial_bits(t);
+}
+
+/* In a hurry only a part of the variants is tried. */
+static int is_tried(int64_t variant)
+{
+    return !unit_quick() || variant % 4 == 1;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static const int32_t thread_counts[] = { 1, 2, 3, 7, 16 };
+static const char *const order_names[] = { "forward", "backward", "shuffled" };
+
+/* Run with these options on all instruction sets and compare. */
+static void check_options(trial *t, trial_result wanted, const vjp_context_options *options,
+                          const char *how)
+{
+    for (int isa = 0; isa < ISAS; isa++) {
+        char who[128];
+        vjp_context *ctx = context_for_isa(all_isas[isa], options);
+        if (ctx == NULL)
+            continue;
+        snprintf(who, sizeof who, "%s, %d threads, %s", all_isas[isa], (int)options->num_threads,
+                 how);
+        trial_run(t, ctx, OTHER_POISON);
+        vjp_context_destroy(ctx);
+        trial_check_same(t, wanted, who);
+    }
+}
+
+static void same_bits_for_any_threads(void **state)
+{
+    trial t;
+    open_subject(*state, &t);
+    trial_result wanted = reference(&t);
+    for (int64_t n = 0; n < COUNT_OF(thread_counts); n++) {
+        vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+        if (!is_tried(n))
+            continue;
+        options.num_threads = thread_counts[n];
+        check_options(&t, wanted, &options, "OpenMP");
+    }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
+static void same_bits_for_any_order_of_tasks(void **state)
+{
+    trial t;
+    open_subject(*state, &t);
+    trial_result wanted = reference(&t);
+    for (int64_t n = 1; n < COUNT_OF(thread_counts); n++)
+        for (int order = TASKS_FORWARD; order <= TASKS_SHUFFLED; order++) {
+            vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+            pthread_team team = { 3, (task_order)order, fpmode_at(0), 0 };
+            if (!is_tried(n * 3 + order))
+                continue;
+            options.num_threads = thread_counts[n];
+            options.parallel_for = pthread_team_run;
+            options.parallel_for_user = &team;
+            check_options(&t, wanted, &options, order_names[order]);
+        }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
+/* ---- modes -------------------------------------------------------------------------------- */
+
+/* Create and run in the mode, and come back to the default one before anything may fail. */
+static void run_in_mode(trial *t, vjp_context *ctx, fpmode mode)
+{
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_plan *plan = NULL;
+    trial_prepare(t, OTHER_POISON);
+    fpmode_set(mode);
+    vjp_status created = problem_create(&t->p, ctx, &plan, reason);
+    vjp_status run = created == VJP_OK ? trial_run_plan(t, plan) : created;
+    int kept = fpmode_is_set(mode);
+    fpmode_set(fpmode_at(0));
+    vjp_plan_destroy(plan);
+    assert_status(VJP_OK, run, reason);
+    if (!kept)
+        fail_msg("the caller was %s; after the run it was not", mode.name);
+    trial_settle(t);
+}
+
+static void check_mode(trial *t, trial_result wanted, const vjp_context_options *options,
+                       fpmode mode)
+{
+    for (int isa = 0; isa < ISAS; isa++) {
+        char who[128];
+        vjp_context *ctx = context_for_isa(all_isas[isa], options);
+        if (ctx == NULL)
+            continue;
+        snprintf(who, sizeof who, "%s, the caller %s, %s", all_isas[isa], mode.name,
+                 options->parallel_for != NULL ? "own threads" : "OpenMP");
+        run_in_mode(t, ctx, mode);
+        vjp_context_destroy(ctx);
+        trial_check_same(t, wanted, who);
+    }
+}
+
+static void same_bits_in_any_floating_point_mode(void **state)
+{
+    trial t;
+    open_subject(*state, &t);
+    trial_result wanted = reference(&t);
+    for (int mode = 0; mode < FPMODES; mode++) {
+        pthread_team team = { 2, TASKS_FORWARD, fpmode_at(mode), 0 };
+        vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+        if (!is_tried(mode))
+            continue;
+        check_mode(&t, wanted, &options, fpmode_at(mode));
+        options.num_threads = 1;
+        check_mode(&t, wanted, &options, fpmode_at(mode));
+        options.num_threads = 4;
+        options.parallel_for = pthread_team_run;
+        options.parallel_for_user = &team;
+        check_mode(&t, wanted, &options, fpmode_at(mode));
+    }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
+/* ---- who runs the tasks ------------------------------------------------------------------- */
+
+static int64_t tasks_of(int64_t elements, int32_t num_threads)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    pthread_team team = { 2, TASKS_FORWARD, fpmode_at(0), 0 };
+    problem p = problem_start("relu_backward");
+    trial t;
+    options.num_threads = num_threads;
+    options.parallel_for = pthread_team_run;
+    options.parallel_for_user = &team;
+    vjp_context *ctx = context_for_isa("scalar", &options);
+    problem_contiguous(&p, VJP_F32, VJP_F32, 1, &elements, 0, NULL);
+    trial_open(&t, &p, 0);
+    trial_run(&t, ctx, POISON);
+    trial_close(&t);
+    vjp_context_destroy(ctx);
+    return team.tasks_run;
+}
+
+static void large_work_goes_to_the_callers_threads(void **state)
+{
+    (void)state;
+    assert_true(tasks_of(4 << 20, 4) > 1);
+    assert_true(tasks_of(4 << 20, 0) > 1);
+}
+
+static void small_work_and_one_thread_stay_with_the_caller(void **state)
+{
+    (void)state;
+    assert_int_equal(tasks_of(100, 4), 0);
+    assert_int_equal(tasks_of(4 << 20, 1), 0);
+}
+
+int main(void)
+{
+    static struct CMUnitTest tests[COUNT_OF(subjects) * 3 + 2];
+    size_t n = 0;
+    for (int64_t i = 0; i < COUNT_OF(subjects); i++) {
+        const subject *s = &subjects[i];
+        const char *name = s->problem.name;
+        tests[n++] = unit_named(name, "any number of threads", same_bits_for_any_threads, s);
+        tests[n++] = unit_named(name, "tasks in any order", same_bits_for_any_order_of_tasks, s);
+        tests[n++] = unit_named(name, "any mode", same_bits_in_any_floating_point_mode, s);
+    }
+    tests[n++] = unit_named("large work", "on the caller's threads",
+                            large_work_goes_to_the_callers_threads, NULL);
+    tests[n++] = unit_named("small work", "on the caller itself",
+                            small_work_and_one_thread_stay_with_the_caller, NULL);
+    return _cmocka_run_group_tests("same bits", tests, n, NULL, NULL);
+}
