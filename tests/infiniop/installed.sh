@@ -39,7 +39,7 @@ done
 
 build "${CC:-cc}" c11 tests/infiniop/client.c
 build "${CXX:-c++}" c++11 tests/infiniop/client.c
-build "${CC:-cc}" c11 compat/infiniop/examples/infiniop_sigmoid.c
+build "${CC:-cc}" c11 examples/infiniop_sigmoid.c
 
 # Nobody gets the libraries without asking for them.
 for name in libinfiniop.so libinfinirt.so; do
