@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "ops_counts.h"
 
 /* First pass: the tensors and attributes of each operator. A spare row ends each list of
  * attributes, since C has no empty arrays. */
@@ -24,26 +25,16 @@
     static const vjp_attr_info name##_attrs[] = { attributes { 0 } };
 #include "ops.def"
 
-/* Second pass: how many of each there are. */
 #define COUNT(list) (int32_t)(sizeof(list) / sizeof((list)[0]))
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_ninputs = 0 inputs, name##_nfull = 0 outputs };
-#define IN(...) +1
-#define FULL(...) +1
-#include "ops.def"
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_nrowsums = 0 outputs };
-#define ROWSUM(...) +1
-#include "ops.def"
 
-/* Third pass: the rows. The attribute with a role of its own is the one the macro names. */
+/* Second pass: the rows. The attribute with a role of its own is the one the macro names. */
 #define CHOICE(name, ...) #name
 #define OP(name, title, formula, accuracy, inputs, attributes, outputs)                     \
-    { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_ninputs,               \
-        COUNT(name##_tensors) - name##_ninputs, COUNT(name##_attrs) - 1 },                  \
+    { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_nin,               \
+        COUNT(name##_tensors) - name##_nin, COUNT(name##_attrs) - 1 },                  \
       name##_tensors, name##_attrs,                                                         \
       name##_nrowsums ? VJPI_ROW                                                            \
-      : COUNT(name##_tensors) > name##_ninputs + name##_nfull ? VJPI_FOLD : VJPI_MAP,       \
+      : name##_nsums ? VJPI_FOLD : VJPI_MAP,                                                \
       VJPI_FORMULA_##name, "" attributes, name##_nfull },
 static const vjpi_op ops[] = {
 #include "ops.def"

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines.h - the three loops over one row of a tile, and over its rows. Part of loops.c.
+ *
+ *   map      out[i] = formula(in...[i])
+ *   along    the same, and sums[row] += the row's terms
+ *   across   the same, and sums[column] += the column's terms
+ *
+ * An element's place in a sum depends on its index in the tile alone: BLOCK partial sums, whatever
+ * the width of a vector. Nothing outside [0, n) is read or written. */
+
+/* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
+typedef struct line {
+    char *data[VJPI_MAX_OPERANDS];
+    ptrdiff_t move[VJPI_MAX_OPERANDS];
+} line;
+
+/* Where repeated operands are laid out: apart from the line, whose pointers can then stay in
+ * registers while data is stored. */
+typedef struct copies {
+    _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
+} copies;
+
+/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other. */
+INLINE void repeat(char *to, const char *from, ptrdiff_t size)
+{
+    for (ptrdiff_t i = 0; i < BLOCK; i++)
+        memcpy(to + i * size, from, (size_t)size);
+}
+
+INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
+{
+    UNROLL
+    for (int i = 0; i < s->noperands; i++) {
+        l->data[i] = tile->data[i] + row * tile->row_step[i];
+        l->move[i] = BLOCK * size_of(s, i);
+        if (tile->repeated >> i & 1) {
+            repeat(c->of[i], l->data[i], size_of(s, i));
+            l->data[i] = c->of[i];
+            l->move[i] = 0;
+        }
+    }
+}
+
+/* Move every operand on by `elements` of the BLOCK that move[] stands for. */
+INLINE void line_move(const shape *s, line *l, ptrdiff_t elements)
+{
+    UNROLL
+    for (int i = 0; i < s->noperands; i++)
+        l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
+}
+
+/* Elements to do one by one before the first FULL output is aligned for streaming; -1 if the
+ * FULL outputs cannot all be. */
+INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
+{
+    ptrdiff_t lead = 0;
+    UNROLL
+    for (int i = s->nin; i < s->nin + s->nfull; i++) {
+        ptrdiff_t bytes = PAIR * size_of(s, i) < 32 ? PAIR * size_of(s, i) : 32;
+        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (bytes - 1)) / size_of(s, i);
+        if (i > s->nin && own != lead)
+            return -1;
+        lead = own;
+    }
+    return lead;
+}
+
+INLINE void map_line(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream)
+{
+    ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
+    if (lead > 0 && lead < n) {
+        pair(s, constants, l->data, 0, lead, false, NULL);
+        line_move(s, l, lead);
+        n -= lead;
+    }
+    for (; n >= BLOCK; n -= BLOCK) {
+        UNROLL
+        for (int p = 0; p < PAIRS; p++)
+            pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
+        line_move(s, l, BLOCK);
+    }
+    ptrdiff_t at = 0;
+    for (; at + PAIR <= n; at += PAIR)
+        pair(s, constants, l->data, at, 0, false, NULL);
+    if (at < n)
+        pair(s, constants, l->data, at, n - at, false, NULL);
+}
+
+/* BLOCK partial sums as one: element i with i + BLOCK / 2, and so on down to i with i + 1. */
+INLINE T sum_block(VV *sums)
+{
+    for (int width = PAIRS / 2; width > 0; width /= 2)
+        for (int p = 0; p < width; p++) {
+            sums[p].a = sums[p].a + sums[p + width].a;
+            sums[p].b = sums[p].b + sums[p + width].b;
+        }
+    return BY_PARITY ? sum_lanes(sums[0].a) + sum_lanes(sums[0].b)
+                     : sum_lanes(sums[0].a + sums[0].b);
+}
+
+/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. */
+INLINE void along_chain(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream,
+                        T *chain)
+{
+    VV sums[MAX_SUMS][PAIRS], terms[MAX_SUMS];
+    for (int i = 0; i < s->nsums; i++)
+        for (int p = 0; p < PAIRS; p++)
+            sums[i][p] = (VV){ k(0), k(0) };
+    for (; n >= BLOCK; n -= BLOCK) {
+        UNROLL
+        for (int p = 0; p < PAIRS; p++) {
+            pair(s, constants, l->data, p * PAIR, 0, stream, terms);
+            for (int i = 0; i < s->nsums; i++)
+                sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
+        }
+        line_move(s, l, BLOCK);
+    }
+    for (int p = 0; n > 0; p++, n -= PAIR) {
+        pair(s, constants, l->data, p * PAIR, n < PAIR ? n : 0, false, terms);
+        for (int i = 0; i < s->nsums; i++)
+            sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
+    }
+    for (int i = 0; i < s->nsums; i++)
+        chain[i] = sum_block(sums[i]);
+}
+
+/* The sums of a whole line: its chains in a binary tree, kept as in a binary counter: level[j]
+ * holds the sum of a finished subtree, and a subtree joins its equal as soon as there is one. */
+INLINE void along_line(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream,
+                       T *total)
+{
+    T level[MAX_LEVELS][MAX_SUMS];
+    int top = 0;
+    for (ptrdiff_t index = 0; n > 0; index++, n -= VJPI_CHAIN * BLOCK) {
+        T *chain = level[top++];
+        along_chain(s, constants, l, n < VJPI_CHAIN * BLOCK ? n : VJPI_CHAIN * BLOCK, stream,
+                    chain);
+        for (ptrdiff_t full = index; full & 1; full >>= 1) {
+            top--;
+            for (int i = 0; i < s->nsums; i++)
+                level[top - 1][i] = level[top - 1][i] + level[top][i];
+        }
+    }
+    for (; top > 1; top--)
+        for (int i = 0; i < s->nsums; i++)
+            level[top - 2][i] = level[top - 2][i] + level[top - 1][i];
+    for (int i = 0; i < s->nsums; i++)
+        total[i] = level[0][i];
+}
+
+/* ---- tiles -------------------------------------------------------------------------------- */
+
+/* May this tile's FULL outputs be streamed? A sum's elements must keep their places, so that no
+ * element may be done ahead of the blocks there. */
+INLINE bool can_stream(const shape *s, const vjpi_tile *tile, const line *l)
+{
+    if (!CAN_STREAM || !tile->stream || s->nfull == 0 || s->part != OUTS)
+        return false;
+    return s->nsums == 0 ? stream_lead(s, l) >= 0 : stream_lead(s, l) == 0;
+}
+
+INLINE void map_body(const shape *s, const vjpi_tile *tile)
+{
+    line l;
+    copies c;
+    for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        line_begin(s, tile, row, &l, &c);
+        if (can_stream(s, tile, &l))
+            map_line(s, tile->constants, &l, tile->n, true);
+        else
+            map_line(s, tile->constants, &l, tile->n, false);
+    }
+}
+
+/* sums: of sum i, row r at [i * rows + r]. */
+INLINE void along_body(const shape *s, const vjpi_tile *tile)
+{
+    line l;
+    copies c;
+    T total[MAX_SUMS], *sums = tile->sums;
+    for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        line_begin(s, tile, row, &l, &c);
+        if (can_stream(s, tile, &l))
+            along_line(s, tile->constants, &l, tile->n, true, total);
+        else
+            along_line(s, tile->constants, &l, tile->n, false, total);
+        for (int i = 0; i < s->nsums; i++)
+            sums[i * tile->rows + row] = sums[i * tile->rows + row] + total[i];
+    }
+}
+
+/* One pair, its terms added to the sums of its columns: of sum i, column c at [i * n + c]. */
+INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, T *sums,
+                        ptrdiff_t at, ptrdiff_t some, bool stream)
+{
+    VV terms[MAX_SUMS];
+    pair(s, tile->constants, l->data, at, some, stream, terms);
+    for (int i = 0; i < s->nsums; i++) {
+        T *to = sums + i * tile->n + at;
+        VV sum = some ? load_some_T(to, some) : load_T(to);
+        sum = (VV){ sum.a + terms[i].a, sum.b + terms[i].b };
+        if (some)
+            store_some_T(to, sum, some);
+        else
+            store_T(to, sum);
+    }
+}
+
+INLINE void across_line(const shape *s, const vjpi_tile *tile, line *l, bool stream)
+{
+    T *sums = tile->sums;
+    ptrdiff_t n = tile->n;
+    for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
+        UNROLL
+        for (int p = 0; p < PAIRS; p++)
+            across_pair(s, tile, l, sums, p * PAIR, 0, stream);
+        line_move(s, l, BLOCK);
+    }
+    ptrdiff_t at = 0;
+    for (; at + PAIR <= n; at += PAIR)
+        across_pair(s, tile, l, sums, at, 0, false);
+    if (at < n)
+        across_pair(s, tile, l, sums, at, n - at, false);
+}
+
+INLINE void across_body(const shape *s, const vjpi_tile *tile)
+{
+    line l;
+    copies c;
+    for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        line_begin(s, tile, row, &l, &c);
+        if (can_stream(s, tile, &l))
+            across_line(s, tile, &l, true);
+        else
+            across_line(s, tile, &l, false);
+    }
+}
+
+INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
+{
+    T sum[MAX_SUMS];
+    vjpi_tile one = *tile;
+    line l;
+    copies c;
+    one.rows = 1;
+    one.data[outs->noperands - 1] = (char *)sum;
+    one.repeated |= 1u << (outs->noperands - 1);
+    for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        line_begin(terms, &one, 0, &l, &c);
+        along_line(terms, tile->constants, &l, tile->n, false, sum);
+        map_body(outs, &one);
+        UNROLL
+        for (int i = 0; i < outs->noperands - 1; i++)
+            one.data[i] += one.row_step[i];
+    }
+}
