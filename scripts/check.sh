@@ -70,8 +70,10 @@ suite_package() {
     check "consumer (pkg-config, C++, shared)" pc_consumer g++ main.cpp
     check "consumer (pkg-config, C++, static)" pc_consumer g++ main.cpp -static
     check "consumer (CMake)" cmake_consumer
-    check "infiniop (gcc)" tests/infiniop/installed.sh "$prefix"
-    check "infiniop (clang)" env CC=clang CXX=clang++ tests/infiniop/installed.sh "$prefix"
+    for front in infiniop dnnl_graph; do
+        check "$front (gcc)" tests/$front/installed.sh "$prefix"
+        check "$front (clang)" env CC=clang CXX=clang++ tests/$front/installed.sh "$prefix"
+    done
 }
 
 install_and_move() {

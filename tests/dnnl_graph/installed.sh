@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# installed.sh PREFIX - build the example against an installed tree by pkg-config alone, and run it
-# without any help in finding its libraries. PREFIX may have been moved since it was installed.
+# installed.sh PREFIX - build the example and the C++ client against an installed tree by pkg-config
+# alone, and run them without any help in finding their libraries. PREFIX may have been moved since
+# it was installed. CC and CXX choose the compilers.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 prefix=$(cd "$1" && pwd)
@@ -14,8 +15,12 @@ trap 'rm -rf "$tmp"' EXIT
 flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs vjp-dnnl-graph)
 # shellcheck disable=SC2086 # a list of flags
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$tmp/example" \
-    "$root/compat/dnnl_graph/examples/dnnl_graph_prelu.c" $flags
+    "$root/examples/dnnl_graph_prelu.c" $flags
+# shellcheck disable=SC2086
+${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -o "$tmp/client" \
+    "$root/tests/dnnl_graph/client.cpp" $flags
 unset LD_LIBRARY_PATH
+"$tmp/client"
 "$tmp/example" >"$tmp/output"
 cat >"$tmp/wanted" <<'WANTED'
 1 0.5 3

@@ -11,12 +11,12 @@ trap 'rm -rf "$tmp"' EXIT
 cat include/oneapi/dnnl/*.h | tr '\n' ' ' | grep -o 'DNNL_API [a-z][^;()]*(' |
     grep -o 'dnnl_[a-z0-9_]*($' | tr -d '(' | sort >"$tmp/header"
 sed -n 's/^ *\(dnnl_[a-z0-9_]*\);$/\1/p' dnnl.map | sort >"$tmp/map"
-nm -D --defined-only "$1" | awk '{ print $3 }' | sort >"$tmp/library"
+"${NM:-nm}" -D --defined-only "$1" | awk '{ print $3 }' | sort >"$tmp/library"
 
 diff -u "$tmp/header" "$tmp/map"
 diff -u "$tmp/map" "$tmp/library"
-readelf -d "$1" | grep -q 'SONAME.*\[libdnnl\.so\.3\]'
+"${READELF:-readelf}" -d "$1" | grep -q 'SONAME.*\[libdnnl\.so\.3\]'
 if [ $# -gt 1 ]; then
-    nm -D --undefined-only "$2" | awk '$2 ~ /^dnnl_/ { print $2 }' | sort >"$tmp/client"
+    "${NM:-nm}" -D --undefined-only "$2" | awk '$2 ~ /^dnnl_/ { print $2 }' | sort >"$tmp/client"
     diff -u "$tmp/map" "$tmp/client"
 fi

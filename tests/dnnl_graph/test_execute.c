@@ -6,7 +6,9 @@
 
 #include "drop_in.h"
 
-enum { N = 6 };
+enum {
+    N = 6
+};
 
 static operation relu(void)
 {
@@ -36,8 +38,8 @@ static void fixture_start(fixture *f)
     memcpy(f->data[1], diff_dst, sizeof(diff_dst));
     memcpy(f->data[2], untouched, sizeof(untouched));
     for (size_t i = 0; i < 3; i++)
-        assert_ok(dnnl_graph_tensor_create(&f->tensors[i], &f->m.resolved[i], f->m.engine,
-                                           f->data[i]));
+        assert_ok(
+            dnnl_graph_tensor_create(&f->tensors[i], &f->m.resolved[i], f->m.engine, f->data[i]));
     f->inputs[0] = f->tensors[0];
     f->inputs[1] = f->tensors[1];
     f->output = f->tensors[2];
@@ -81,13 +83,14 @@ static void missing_arguments_are_refused(void **state)
     dnnl_graph_compiled_partition_t fresh;
     assert_ok(dnnl_graph_compiled_partition_create(&fresh, f.m.partition));
     assert_invalid(dnnl_graph_compiled_partition_execute(NULL, stream, 2, f.inputs, 1, &f.output));
-    assert_invalid(dnnl_graph_compiled_partition_execute(compiled, NULL, 2, f.inputs, 1, &f.output));
+    assert_invalid(
+        dnnl_graph_compiled_partition_execute(compiled, NULL, 2, f.inputs, 1, &f.output));
     assert_invalid(dnnl_graph_compiled_partition_execute(compiled, stream, 2, NULL, 1, &f.output));
     assert_invalid(dnnl_graph_compiled_partition_execute(compiled, stream, 2, f.inputs, 1, NULL));
-    assert_invalid(dnnl_graph_compiled_partition_execute(compiled, stream, 1, f.inputs, 1,
-                                                         &f.output));
-    assert_invalid(dnnl_graph_compiled_partition_execute(compiled, stream, 2, f.inputs, 0,
-                                                         &f.output));
+    assert_invalid(
+        dnnl_graph_compiled_partition_execute(compiled, stream, 1, f.inputs, 1, &f.output));
+    assert_invalid(
+        dnnl_graph_compiled_partition_execute(compiled, stream, 2, f.inputs, 0, &f.output));
     assert_invalid(dnnl_graph_compiled_partition_execute(fresh, stream, 2, f.inputs, 1, &f.output));
     f.inputs[1] = NULL;
     assert_invalid(execute(&f));
@@ -146,6 +149,28 @@ static void tensors_other_than_compiled_for_are_refused(void **state)
     }
 }
 
+static void the_stride_of_a_dim_of_1_does_not_matter(void **state)
+{
+    (void)state;
+    const int64_t row[] = { 1, N }, steps[] = { 99, 1 };
+    operation o = elementwise(dnnl_graph_op_relu_backward, dense(0, dnnl_f32, 2, row));
+    o.tensors[1] = strided(1, dnnl_f32, 2, row, steps);
+    machine m = machine_start(&o, NULL);
+    float in[N], gradient[N], out[N];
+    memcpy(in, dst, sizeof(in));
+    memcpy(gradient, diff_dst, sizeof(gradient));
+    void *data[] = { in, gradient, out };
+    const logical_tensor as[] = { strided(0, dnnl_f32, 2, row, steps), o.tensors[1],
+                                  strided(2, dnnl_f32, 2, row, steps) };
+    assert_ok(machine_run_as(&m, as, data, NULL));
+    assert_memory_equal(out, diff_src, sizeof(diff_src));
+    size_t npairs = 0;
+    const dnnl_graph_inplace_pair_t *pairs;
+    assert_ok(dnnl_graph_compiled_partition_get_inplace_ports(m.compiled, &npairs, &pairs));
+    assert_int_equal(npairs, 2);
+    machine_stop(&m);
+}
+
 static void memory_that_is_missing_misaligned_or_overlapping_is_refused(void **state)
 {
     (void)state;
@@ -183,8 +208,8 @@ static void tensors_go_in_the_order_given_to_compile(void **state)
     assert_ok(dnnl_graph_tensor_create(&other, &stranger, f.m.engine, NULL));
     const_dnnl_graph_tensor_t inputs[] = { f.tensors[1], other, f.tensors[0] };
     const_dnnl_graph_tensor_t outputs[] = { other, f.tensors[2] };
-    assert_ok(dnnl_graph_compiled_partition_execute(f.m.compiled, f.m.stream, 3, inputs, 2,
-                                                    outputs));
+    assert_ok(
+        dnnl_graph_compiled_partition_execute(f.m.compiled, f.m.stream, 3, inputs, 2, outputs));
     assert_memory_equal(f.data[2], diff_src, sizeof(diff_src));
     assert_ok(dnnl_graph_tensor_destroy(other));
     fixture_stop(&f);
@@ -208,8 +233,8 @@ static void one_tensor_may_be_both_inputs(void **state)
 static void empty_tensors_need_no_memory(void **state)
 {
     (void)state;
-    operation o = prelu(dense(0, dnnl_f32, 2, (int64_t[]){ 0, 3 }),
-                        dense(0, dnnl_f32, 1, (int64_t[]){ 3 }));
+    operation o =
+        prelu(dense(0, dnnl_f32, 2, (int64_t[]){ 0, 3 }), dense(0, dnnl_f32, 1, (int64_t[]){ 3 }));
     machine m = machine_start(&o, NULL);
     float slope[3] = { 1, 2, 3 }, diff_slope[3] = { 9, 9, 9 };
     void *data[] = { NULL, slope, NULL, NULL, diff_slope };
@@ -236,7 +261,10 @@ static void counting_deallocate(void *memory)
     free(memory);
 }
 
-enum { ROWS = 64 * 64, CHANNELS = 100 };
+enum {
+    ROWS = 64 * 64,
+    CHANNELS = 100
+};
 
 static void the_scratchpad_comes_from_the_caller_or_the_allocator(void **state)
 {
@@ -292,8 +320,8 @@ static void a_scratchpad_that_is_too_small_is_refused(void **state)
     const_dnnl_graph_tensor_t arguments[MAX_TENSORS];
     void *diff_slope, *scratchpad = malloc(size);
     for (size_t i = 0; i < MAX_TENSORS; i++) {
-        assert_ok(dnnl_graph_tensor_create(&tensors[i], &m.resolved[i], m.engine,
-                                           DNNL_MEMORY_ALLOCATE));
+        assert_ok(
+            dnnl_graph_tensor_create(&tensors[i], &m.resolved[i], m.engine, DNNL_MEMORY_ALLOCATE));
         assert_ok(dnnl_graph_tensor_get_data_handle(tensors[i], &diff_slope));
         memset(diff_slope, 0x3f, bytes_of(&m.resolved[i]));
         arguments[i] = tensors[i];
@@ -316,6 +344,7 @@ int main(void)
         cmocka_unit_test(missing_arguments_are_refused),
         cmocka_unit_test(tensors_in_another_order_are_refused),
         cmocka_unit_test(tensors_other_than_compiled_for_are_refused),
+        cmocka_unit_test(the_stride_of_a_dim_of_1_does_not_matter),
         cmocka_unit_test(memory_that_is_missing_misaligned_or_overlapping_is_refused),
         cmocka_unit_test(tensors_go_in_the_order_given_to_compile),
         cmocka_unit_test(one_tensor_may_be_both_inputs),

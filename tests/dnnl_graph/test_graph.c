@@ -78,7 +78,9 @@ static void partitions_come_in_topological_order(void **state)
 static void a_long_chain_is_put_in_order(void **state)
 {
     (void)state;
-    enum { LENGTH = 2000 };
+    enum {
+        LENGTH = 2000
+    };
     dnnl_graph_graph_t graph = new_graph();
     for (size_t i = LENGTH; i-- > 0;) /* operation i reads what i - 1 wrote */
         assert_ok(add(graph, i, step(dnnl_graph_op_relu_backward, i + 1, i + 1, i + 2)));
@@ -232,8 +234,8 @@ static void a_graph_keeps_its_fpmath_mode(void **state)
     assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int));
     assert_int_equal(mode, dnnl_fpmath_mode_bf16);
     assert_ok(dnnl_graph_graph_destroy(graph));
-    assert_invalid(dnnl_graph_graph_create_with_fpmath_mode(&graph, dnnl_cpu,
-                                                            (dnnl_fpmath_mode_t)9));
+    assert_invalid(
+        dnnl_graph_graph_create_with_fpmath_mode(&graph, dnnl_cpu, (dnnl_fpmath_mode_t)9));
 }
 
 /* ---- partitions --------------------------------------------------------------------------- */

@@ -73,22 +73,22 @@ static void logical_tensors_refuse_what_they_cannot_be(void **state)
     assert_invalid(dnnl_graph_logical_tensor_init(&lt, 0, dnnl_f32, 13, in_any, variable));
     assert_invalid(dnnl_graph_logical_tensor_init(&lt, 0, dnnl_f32, 1, in_strides, scalar));
     assert_invalid(dnnl_graph_logical_tensor_init(&lt, 0, dnnl_f16, 0, in_strides, scalar));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, -1, dims, in_strides,
-                                                            variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 13, dims, in_strides,
-                                                            variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 3, NULL, in_strides,
-                                                            variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_dims(NULL, 0, dnnl_f32, 3, dims, in_strides,
-                                                            variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 3, huge, in_strides,
-                                                            variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 3, dims, NULL,
-                                                               variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 3, NULL, dims,
-                                                               variable));
-    assert_invalid(dnnl_graph_logical_tensor_init_with_strides(NULL, 0, dnnl_f32, 3, dims, dims,
-                                                               variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, -1, dims, in_strides, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 13, dims, in_strides, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 3, NULL, in_strides, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_dims(NULL, 0, dnnl_f32, 3, dims, in_strides, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_dims(&lt, 0, dnnl_f32, 3, huge, in_strides, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 3, dims, NULL, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 3, NULL, dims, variable));
+    assert_invalid(
+        dnnl_graph_logical_tensor_init_with_strides(NULL, 0, dnnl_f32, 3, dims, dims, variable));
     assert_invalid(dnnl_graph_logical_tensor_get_mem_size(NULL, &size));
     lt = dense(0, dnnl_f32, 1, dims);
     assert_invalid(dnnl_graph_logical_tensor_get_mem_size(&lt, NULL));

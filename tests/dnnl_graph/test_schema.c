@@ -170,7 +170,7 @@ static void a_wrong_count_of_tensors_is_refused(void **state)
 {
     (void)state;
     static const dnnl_graph_op_kind_t kinds[] = {
-        dnnl_graph_op_relu_backward, dnnl_graph_op_sigmoid_backward,
+        dnnl_graph_op_relu_backward,         dnnl_graph_op_sigmoid_backward,
         dnnl_graph_op_hard_sigmoid_backward, dnnl_graph_op_softmax_backward,
         dnnl_graph_op_prelu_backward,
     };

@@ -7,7 +7,12 @@
 
 #include "drop_in.h"
 
-enum { NTHREADS = 8, ROUNDS = 20, ROWS = 64 * 64, CHANNELS = 100 };
+enum {
+    NTHREADS = 8,
+    ROUNDS = 20,
+    ROWS = 64 * 64,
+    CHANNELS = 100
+};
 
 typedef struct worker {
     const machine *m;
@@ -35,8 +40,8 @@ static dnnl_status_t execute(const worker *w)
             status = dnnl_graph_tensor_create(&made[MAX_TENSORS], &lt, m->engine, w->scratchpad);
     }
     if (!status)
-        status = dnnl_graph_compiled_partition_execute_v2(
-            m->compiled, m->stream, 3, arguments, 2, arguments + 3, made[MAX_TENSORS]);
+        status = dnnl_graph_compiled_partition_execute_v2(m->compiled, m->stream, 3, arguments, 2,
+                                                          arguments + 3, made[MAX_TENSORS]);
     for (size_t i = 0; i <= MAX_TENSORS; i++)
         dnnl_graph_tensor_destroy(made[i]);
     return status;
@@ -108,8 +113,8 @@ static void *compile_often(void *arg)
         dnnl_graph_compiled_partition_t compiled = NULL;
         w->status = dnnl_graph_compiled_partition_create(&compiled, m->partition);
         if (!w->status)
-            w->status = dnnl_graph_partition_compile(m->partition, compiled, 3, t, 2, t + 3,
-                                                     m->engine);
+            w->status =
+                dnnl_graph_partition_compile(m->partition, compiled, 3, t, 2, t + 3, m->engine);
         dnnl_graph_compiled_partition_destroy(compiled);
     }
     return NULL;
@@ -118,8 +123,8 @@ static void *compile_often(void *arg)
 static void eight_threads_compile_one_partition(void **state)
 {
     (void)state;
-    operation o = prelu(dense(0, dnnl_f32, 2, (int64_t[]){ 4, 5 }),
-                        dense(0, dnnl_f32, 1, (int64_t[]){ 5 }));
+    operation o =
+        prelu(dense(0, dnnl_f32, 2, (int64_t[]){ 4, 5 }), dense(0, dnnl_f32, 1, (int64_t[]){ 5 }));
     machine m = machine_start(&o, NULL);
     worker workers[NTHREADS];
     for (int i = 0; i < NTHREADS; i++) {

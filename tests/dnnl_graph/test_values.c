@@ -10,9 +10,11 @@
 #include "dtypes.h"
 #include "reference.h"
 
-enum { NDIMS = 4, GUARD = 0x5a };
+enum {
+    NDIMS = 4,
+    GUARD = 0x5a
+};
 
-static const int64_t dims[NDIMS] = { 2, 3, 4, 5 };
 static const dnnl_data_type_t dtypes[] = { dnnl_f32, dnnl_bf16, dnnl_f16 };
 
 /* ---- layouts ------------------------------------------------------------------------------ */
@@ -31,23 +33,23 @@ static logical_tensor describe(layout layout, dnnl_data_type_t dtype)
     static const int64_t padded[NDIMS] = { 100, 32, 8, 1 };
     switch (layout) {
     case CHANNELS_LAST:
-        return strided(0, dtype, NDIMS, dims, channels_last);
+        return strided(0, dtype, NDIMS, block_dims, channels_last);
     case PADDED:
-        return strided(0, dtype, NDIMS, dims, padded);
+        return strided(0, dtype, NDIMS, block_dims, padded);
     case ANY:
-        return with_layout_any(dense(0, dtype, NDIMS, dims));
+        return with_layout_any(block(dtype));
     case OPEN:
         return open_tensor(0, dtype);
     default:
-        return dense(0, dtype, NDIMS, dims);
+        return block(dtype);
     }
 }
 
 /* Of input 0, of diff_dst (or of the other input) and of diff_src. */
 static const layout layouts[][3] = {
-    { DENSE, DENSE, DENSE },  { CHANNELS_LAST, CHANNELS_LAST, CHANNELS_LAST },
-    { DENSE, DENSE, OPEN },   { DENSE, CHANNELS_LAST, PADDED },
-    { PADDED, PADDED, ANY },  { CHANNELS_LAST, DENSE, CHANNELS_LAST },
+    { DENSE, DENSE, DENSE }, { CHANNELS_LAST, CHANNELS_LAST, CHANNELS_LAST },
+    { DENSE, DENSE, OPEN },  { DENSE, CHANNELS_LAST, PADDED },
+    { PADDED, PADDED, ANY }, { CHANNELS_LAST, DENSE, CHANNELS_LAST },
     { ANY, ANY, OPEN },
 };
 
@@ -105,10 +107,18 @@ static const example examples[] = {
     { "relu from dst", dnnl_graph_op_relu_backward, from_dst, { .use_dst = 1 }, 0, { 0 } },
     { "sigmoid", dnnl_graph_op_sigmoid_backward, NULL, { .use_dst = 1 }, 0, { 0 } },
     { "sigmoid from src", dnnl_graph_op_sigmoid_backward, from_src, { .use_dst = 0 }, 0, { 0 } },
-    { "sigmoid from dst", dnnl_graph_op_sigmoid_backward, from_src_then_dst, { .use_dst = 1 }, 0,
+    { "sigmoid from dst",
+      dnnl_graph_op_sigmoid_backward,
+      from_src_then_dst,
+      { .use_dst = 1 },
+      0,
       { 0 } },
-    { "hard sigmoid", dnnl_graph_op_hard_sigmoid_backward, set_hard_sigmoid,
-      { .alpha = 0.25, .beta = 0.5 }, 0, { 0 } },
+    { "hard sigmoid",
+      dnnl_graph_op_hard_sigmoid_backward,
+      set_hard_sigmoid,
+      { .alpha = 0.25, .beta = 0.5 },
+      0,
+      { 0 } },
     { "softmax", dnnl_graph_op_softmax_backward, NULL, { .axis = 1 }, 0, { 0 } },
     { "softmax axis 0", dnnl_graph_op_softmax_backward, axis_0, { .axis = 0 }, 0, { 0 } },
     { "softmax axis -1", dnnl_graph_op_softmax_backward, axis_last, { .axis = 3 }, 0, { 0 } },
@@ -147,9 +157,9 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
 static double input_value(const example *e, size_t tensor, int64_t index)
 {
     int64_t mixed = index * 37 + (int64_t)tensor * 11;
-    int is_probability = (e->kind == dnnl_graph_op_softmax_backward && tensor == 1) ||
-                         (e->kind == dnnl_graph_op_sigmoid_backward && tensor == 0 &&
-                          e->parameters.use_dst);
+    int is_probability =
+        (e->kind == dnnl_graph_op_softmax_backward && tensor == 1) ||
+        (e->kind == dnnl_graph_op_sigmoid_backward && tensor == 0 && e->parameters.use_dst);
     return is_probability ? (double)(mixed % 63 + 1) / 64 : (double)(mixed % 61 - 30) / 16;
 }
 

@@ -27,10 +27,9 @@ logical_tensor dense(size_t id, dnnl_data_type_t dtype, int ndims, const int64_t
 {
     logical_tensor lt;
     dnnl_dims_t all;
-    assert_ok(dnnl_graph_logical_tensor_init_with_dims(&lt, id, dtype, ndims,
-                                                       dims_of(ndims, dims, all),
-                                                       dnnl_graph_layout_type_strided,
-                                                       dnnl_graph_tensor_property_variable));
+    assert_ok(dnnl_graph_logical_tensor_init_with_dims(
+        &lt, id, dtype, ndims, dims_of(ndims, dims, all), dnnl_graph_layout_type_strided,
+        dnnl_graph_tensor_property_variable));
     return lt;
 }
 
@@ -52,6 +51,13 @@ logical_tensor open_tensor(size_t id, dnnl_data_type_t dtype)
                                              dnnl_graph_layout_type_any,
                                              dnnl_graph_tensor_property_variable));
     return lt;
+}
+
+const int64_t block_dims[4] = { 2, 3, 4, 5 };
+
+logical_tensor block(dnnl_data_type_t dtype)
+{
+    return dense(0, dtype, 4, block_dims);
 }
 
 logical_tensor with_layout_any(logical_tensor lt)
@@ -188,8 +194,8 @@ machine machine_start(const operation *o, const_dnnl_graph_allocator_t allocator
     assert_ok(dnnl_graph_compiled_partition_create(&m.compiled, m.partition));
     assert_ok(compile(m.partition, m.compiled, o, m.engine));
     for (size_t i = 0; i < o->ninputs + o->noutputs; i++)
-        assert_ok(dnnl_graph_compiled_partition_query_logical_tensor(
-            m.compiled, o->tensors[i].id, &m.resolved[i]));
+        assert_ok(dnnl_graph_compiled_partition_query_logical_tensor(m.compiled, o->tensors[i].id,
+                                                                     &m.resolved[i]));
     return m;
 }
 

@@ -38,6 +38,10 @@ logical_tensor strided(size_t id, dnnl_data_type_t dtype, int ndims, const int64
                        const int64_t *strides);
 logical_tensor open_tensor(size_t id, dnnl_data_type_t dtype);
 
+/* block - a dense tensor of 2 x 3 x 4 x 5 elements, and those dims. */
+extern const int64_t block_dims[4];
+logical_tensor block(dnnl_data_type_t dtype);
+
 /* with_layout_any - the same shape, layout left to the library. */
 logical_tensor with_layout_any(logical_tensor lt);
 

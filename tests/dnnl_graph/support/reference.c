@@ -144,8 +144,7 @@ wanted reference(const operation *o, const logical_tensor *tensors, const parame
     if (o->kind == dnnl_graph_op_softmax_backward)
         return softmax_at(tensors, p, data, index);
     if (o->kind == dnnl_graph_op_prelu_backward)
-        return output ? prelu_slope_at(tensors, p, data, index)
-                      : prelu_at(tensors, p, data, index);
+        return output ? prelu_slope_at(tensors, p, data, index) : prelu_at(tensors, p, data, index);
     return elementwise_at(o, p, value_at(&tensors[0], data[0], index),
                           value_at(&tensors[1], data[1], index));
 }

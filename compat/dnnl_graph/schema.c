@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema.c - ops.def expanded into a table, and the questions one asks it. */
+#include "schema.h"
+
+#include <string.h>
+
+#define IN(name, rule) { #name, DG_IN, DG_##rule },
+#define OUT(name, rule) { #name, DG_OUT, DG_##rule },
+#define OUT_OPTIONAL(name, rule) { #name, DG_OUT_OPTIONAL, DG_##rule },
+#define NO_ATTRS { dnnl_graph_op_attr_undef, 0, { NULL, VJP_ATTR_BOOL, { 0 } }, NULL },
+#define BOOL(name, value) \
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_BOOL, { .b = (value) } }, NULL },
+#define S64(name, value) \
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_S64, { .s64 = (value) } }, NULL },
+#define F32(name, value) \
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_F32, { .f32 = (value) } }, NULL },
+#define STR(name, value, choices) \
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, choices },
+#define F32_REQUIRED(name) \
+    { dnnl_graph_op_attr_##name, 1, { #name, VJP_ATTR_F32, { .f32 = 0 } }, NULL },
+#define OP(kind, in_out, attributes) \
+    [dnnl_graph_op_##kind] = { .name = #kind, .tensors = { in_out }, .attrs = { attributes } },
+#define OPEN(kind) [dnnl_graph_op_##kind] = { .name = #kind, .open = 1 },
+
+static const dg_schema schemas[] = {
+#include "ops.def"
+};
+
+#define NSCHEMAS (sizeof(schemas) / sizeof(schemas[0]))
+
+_Static_assert(NSCHEMAS == dnnl_graph_op_last_symbol, "ops.def lists every op kind");
+
+const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind)
+{
+    return (size_t)kind < NSCHEMAS ? &schemas[kind] : NULL;
+}
+
+static int is_of_side(const dg_tensor_schema *tensor, int is_output)
+{
+    return is_output ? tensor->role == DG_OUT || tensor->role == DG_OUT_OPTIONAL
+                     : tensor->role == DG_IN;
+}
+
+const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index)
+{
+    for (size_t i = 0; i < DG_MAX_TENSORS; i++)
+        if (is_of_side(&schema->tensors[i], is_output) && index-- == 0)
+            return &schema->tensors[i];
+    return NULL;
+}
+
+size_t dg_schema_count(const dg_schema *schema, int is_output)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < DG_MAX_TENSORS; i++)
+        count += schema->tensors[i].role == (is_output ? DG_OUT : DG_IN);
+    return count;
+}
+
+const dg_attr_schema *dg_schema_attr(const dg_schema *schema, dnnl_graph_op_attr_t id)
+{
+    for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++)
+        if (attr->id == id)
+            return attr;
+    return NULL;
+}
+
+static int takes_dtype(dg_dtype_rule rule, dnnl_data_type_t t, dnnl_data_type_t dtype)
+{
+    if (dtype != dnnl_f32 && dtype != dnnl_bf16 && dtype != dnnl_f16)
+        return 0;
+    switch (rule) {
+    case DG_T:
+        return dtype == t;
+    case DG_T_OR_F32:
+        return dtype == t || dtype == dnnl_f32;
+    case DG_T_OR_EITHER_F32:
+        return dtype == t || dtype == dnnl_f32 || t == dnnl_f32;
+    case DG_F32_ONLY:
+        return dtype == dnnl_f32;
+    }
+    return 0;
+}
+
+int dg_schema_takes_dtypes(const dg_schema *schema, size_t ninputs,
+                           const dnnl_graph_logical_tensor_t *const *inputs, size_t noutputs,
+                           const dnnl_graph_logical_tensor_t *const *outputs)
+{
+    /* Input 0 is a T in every schema. */
+    for (size_t i = 0; i < ninputs; i++)
+        if (!takes_dtype(dg_schema_tensor(schema, 0, i)->rule, inputs[0]->data_type,
+                         inputs[i]->data_type))
+            return 0;
+    for (size_t i = 0; i < noutputs; i++)
+        if (!takes_dtype(dg_schema_tensor(schema, 1, i)->rule, inputs[0]->data_type,
+                         outputs[i]->data_type))
+            return 0;
+    return 1;
+}
+
+int dg_is_choice(const char *choices, const char *value)
+{
+    size_t length = strcspn(value, "|");
+    if (value[length])
+        return 0;
+    for (const char *choice = choices; choice; choice = strchr(choice, '|')) {
+        choice += *choice == '|';
+        if (strncmp(choice, value, length) == 0 && (choice[length] == '|' || !choice[length]))
+            return 1;
+    }
+    return 0;
+}
