@@ -119,6 +119,43 @@ static void relu_keeps_subnormal_gradients(void **state)
         expect_in(all_dtypes[i], &p, 1, -dtype_tiny(all_dtypes[i]), -dtype_tiny(all_dtypes[i]));
 }
 
+enum {
+    PATTERNS = 1 << 16
+};
+
+/* Raw bits, because a NaN does not survive the way through a double as it is. */
+static void relu_of_patterns(vjp_context *ctx, vjp_dtype dtype, uint16_t *patterns, uint16_t *got)
+{
+    problem p = relu(0);
+    uint16_t one;
+    element_write(dtype, &one, 1);
+    problem_contiguous(&p, dtype, dtype, 1, (int64_t[]){ PATTERNS }, 0, NULL);
+    p.tensors[0].strides[0] = 0;
+    const vjp_tensor *tensors[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
+    void *data[] = { &one, patterns, got };
+    vjp_status status = vjp_compute(ctx, p.op->name, NULL, 0, tensors, data, 3, NULL, 0);
+    assert_status(VJP_OK, status, NULL);
+}
+
+static void relu_passes_every_16_bit_pattern(void **state)
+{
+    (void)state;
+    static uint16_t patterns[PATTERNS], got[PATTERNS];
+    const vjp_dtype dtypes[] = { VJP_F16, VJP_BF16 };
+    for (int i = 0; i < PATTERNS; i++)
+        patterns[i] = (uint16_t)i;
+    for (int64_t d = 0; d < COUNT_OF(dtypes); d++)
+        for (int isa = 0; isa < ISAS; isa++) {
+            if (isa_contexts[isa] == NULL)
+                continue;
+            relu_of_patterns(isa_contexts[isa], dtypes[d], patterns, got);
+            for (int i = 0; i < PATTERNS; i++)
+                if (element_bits(dtypes[d], &got[i]) != element_bits(dtypes[d], &patterns[i]))
+                    fail_msg("%s on %s: 0x%04x became 0x%04x", vjp_dtype_name(dtypes[d]),
+                             all_isas[isa], patterns[i], got[i]);
+        }
+}
+
 /* ---- sigmoid from src --------------------------------------------------------------------- */
 
 static problem sigmoid(int use_dst)
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test(relu_passes_every_gradient_above_zero),
         cmocka_unit_test(relu_is_plus_zero_at_zero_below_and_nan),
         cmocka_unit_test(relu_keeps_subnormal_gradients),
+        cmocka_unit_test(relu_passes_every_16_bit_pattern),
         cmocka_unit_test(sigmoid_at_zero_is_a_quarter),
         cmocka_unit_test(sigmoid_gives_nan_for_nan),
         cmocka_unit_test(sigmoid_keeps_infinite_gradients_at_finite_src),

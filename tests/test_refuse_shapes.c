@@ -185,15 +185,18 @@ static void counts_that_overflow(void **state)
     refused(&p, VJP_TOO_LARGE, WORDS("src"));
 }
 
+/* 62 bits for the bytes of a tensor: the last that fits, and the first that does not. */
 static void bytes_that_overflow(void **state)
 {
     (void)state;
     problem p = sized(VJP_F64, 1, (int64_t[]){ 1LL << 61 }, NULL);
     refused(&p, VJP_TOO_LARGE, WORDS("src"));
-    p = sized(VJP_F64, 1, (int64_t[]){ 1LL << 60 }, NULL);
+    p = sized(VJP_F64, 1, (int64_t[]){ 1LL << 59 }, NULL);
     refused(&p, VJP_TOO_LARGE, WORDS("src"));
-    accepted(sized(VJP_F64, 1, (int64_t[]){ 1LL << 59 }, NULL));
-    accepted(sized(VJP_BF16, 1, (int64_t[]){ 1LL << 61 }, NULL));
+    accepted(sized(VJP_F64, 1, (int64_t[]){ (1LL << 59) - 1 }, NULL));
+    p = sized(VJP_BF16, 1, (int64_t[]){ 1LL << 61 }, NULL);
+    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    accepted(sized(VJP_BF16, 1, (int64_t[]){ (1LL << 61) - 1 }, NULL));
 }
 
 static void extents_that_overflow(void **state)

@@ -14,10 +14,12 @@
 
 #define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
 #define MAX_TASKS 256
-#define MAX_SEGMENTS 64
 #define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
 #define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows as fold and map */
 #define FEW_ROWS 8
+#define WIDEST 65536         /* bytes of a row of sums in the workspace */
+#define WIDE_TASKS 16        /* most tasks that have their rooms there */
+#define WORKSPACE_LEAST (256 << 10) /* what any plan may ask for; else 1/16 of its inputs */
 #define WORKSPACE_ALIGNMENT 64
 #define CACHE_SIZE_UNKNOWN (32 << 20)
 
@@ -43,6 +45,16 @@ static const char *isa_name(const vjp_context *ctx)
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
+
+/* Bytes of the first n tensors; as a double, since together they may pass 63 bits. */
+static double total_bytes(const vjpi_call *call, int32_t n)
+{
+    double bytes = 0;
+    for (int32_t i = 0; i < n; i++)
+        bytes += (double)vjpi_numel(&call->tensors[i]) *
+                 (double)vjp_dtype_size(call->tensors[i].dtype);
+    return bytes;
+}
 
 static int64_t product(int32_t n, const int64_t *shape)
 {
@@ -78,24 +90,66 @@ static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operan
     stage->operands = operands;
 }
 
+/* Levels of a tree that takes so many rows of sums, RADIX to a level (fold.c). */
+static int32_t levels_for(int64_t rows)
+{
+    int32_t levels = 1;
+    while (rows > 4 && levels < VJPI_SUM_LEVELS) {
+        rows = (rows + 3) / 4;
+        levels++;
+    }
+    return levels;
+}
+
+/* Bytes of the widest row of sums that leaves the workspace within its limit: sums over columns
+ * read the longer runs of memory the more columns they take side by side. */
+static int64_t widest_sums(const vjpi_call *call, const vjpi_nest *narrow)
+{
+    int64_t size = WIDEST, rows = levels_for(narrow->nsteps) + 1;
+    double limit = total_bytes(call, call->op->info.ninputs) / 16;
+    limit = limit > WORKSPACE_LEAST ? limit : WORKSPACE_LEAST;
+    if (narrow->sums_inner || narrow->packed)
+        return VJPI_SUMS_SIZE;
+    /* each task's room, and a row for each of up to twice as many segments */
+    while (size > VJPI_SUMS_SIZE &&
+           (double)(WIDE_TASKS * (rows + 2) * size + WORKSPACE_ALIGNMENT) > limit)
+        size /= 2;
+    return size;
+}
+
+/* A stage that makes sums over nest 0: where its tasks find room for them. */
+static vjpi_stage *add_sums(vjpi_cpu_plan *plan, int64_t nunits, int64_t elements)
+{
+    const vjpi_nest *nest = &plan->nests[0];
+    vjpi_stage *stage = add_stage(plan, 0, nunits, elements);
+    plan->sums_width = nest->sums_inner ? nest->row.block : nest->inner.block;
+    plan->sum_levels = VJPI_SUM_LEVELS;
+    int64_t row = plan->sums_width * plan->nsums * (int64_t)plan->set->compute_size;
+    if (row > VJPI_SUMS_SIZE) {
+        plan->sum_levels = levels_for(nest->nsteps);
+        stage->room_size = (plan->sum_levels + 1) * row;
+        stage->ntasks = stage->ntasks < WIDE_TASKS ? stage->ntasks : WIDE_TASKS;
+    }
+    if (stage->ntasks * stage->room_size > plan->rooms_size)
+        plan->rooms_size = stage->ntasks * stage->room_size;
+    return stage;
+}
+
 /* A fold over nest 0: units x segments and, if there are several, the segments together. */
 static void add_fold(vjpi_cpu_plan *plan, vjpi_tile_operands operands, int64_t elements)
 {
     const vjpi_nest *nest = &plan->nests[0];
     plan->nsegments = 1;
-    plan->sums_width = nest->sums_inner ? nest->row.block : nest->inner.block;
     if (nest->nunits < FEW_UNITS && elements >= 2 * TASK_ELEMENTS) {
-        int64_t segments = MAX_SEGMENTS / nest->nunits, most = elements / TASK_ELEMENTS;
+        int64_t segments = FEW_UNITS / nest->nunits, most = elements / TASK_ELEMENTS;
         segments = segments < most ? segments : most;
         plan->nsegments = segments < nest->nsteps ? segments : nest->nsteps;
     }
-    vjpi_stage *stage = add_stage(plan, 0, nest->nunits * plan->nsegments, elements);
+    vjpi_stage *stage = add_sums(plan, nest->nunits * plan->nsegments, elements);
     stage->run = vjpi_fold_units;
     stage->operands = operands;
-    if (plan->nsegments > 1) {
-        stage = add_stage(plan, 0, nest->nunits, nest->nunits * plan->sums_width);
-        stage->run = vjpi_join_segments;
-    }
+    if (plan->nsegments > 1)
+        add_sums(plan, nest->nunits, nest->nunits * plan->sums_width)->run = vjpi_join_segments;
 }
 
 /* Nothing to read, but sums of nothing to write: each element of the SUM outputs is a unit. */
@@ -120,14 +174,20 @@ static void add_zero(vjpi_cpu_plan *plan, const vjpi_call *call)
 static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int64_t elements,
                         vjpi_cpu_plan *plan)
 {
-    int64_t compute = (int64_t)plan->set->compute_size;
+    int64_t compute = (int64_t)plan->set->compute_size, size = VJPI_SUMS_SIZE;
     vjpi_nest *nest = &plan->nests[0];
     vjpi_loop loop;
     plan->nsums = 1;
     vjpi_layout(call, 0, &loop);
-    bool fused = vjpi_nest_row(&loop, plan->ninputs, operands.n, compute, nest);
+    bool fused = vjpi_nest_row(&loop, plan->ninputs, operands.n, size / compute, nest);
     if (fused && !(nest->nunits < FEW_ROWS && elements >= SPLIT_ELEMENTS)) {
-        vjpi_stage *stage = add_stage(plan, 0, nest->nunits, elements);
+        size = widest_sums(call, nest);
+        do { /* as wide as leaves enough units to share among threads */
+            vjpi_nest_row(&loop, plan->ninputs, operands.n, size / compute, nest);
+            size /= 2;
+        } while (size >= VJPI_SUMS_SIZE && nest->nunits < FEW_ROWS);
+        vjpi_stage *stage = nest->sums_inner ? add_stage(plan, 0, nest->nunits, elements)
+                                             : add_sums(plan, nest->nunits, elements);
         stage->run = nest->sums_inner ? vjpi_row_units : vjpi_column_units;
         stage->operands = operands;
         return;
@@ -139,7 +199,7 @@ static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int6
     for (int32_t d = 0; d < call->ndim; d++)
         plan->rowsums_size *= call->reduced[d] ? 1 : call->shape[d];
     plan->store[0] = plan->set->store_wide;
-    vjpi_nest_fold(&loop, operands.first_output, compute, nest);
+    vjpi_nest_fold(&loop, operands.first_output, VJPI_SUMS_SIZE / compute, nest);
     add_fold(plan, (vjpi_tile_operands){ operands.first_output, operands.first_output, 0 },
              elements);
     vjpi_nest_map(&loop, operands.n + 1, &plan->nests[1]);
@@ -162,14 +222,16 @@ static void prepare_fold(const vjpi_call *call, vjpi_tile_operands operands, int
         return;
     }
     vjpi_layout(call, 0, &loop);
-    vjpi_nest_fold(&loop, operands.n, (int64_t)plan->set->compute_size * plan->nsums,
+    int64_t column = (int64_t)plan->set->compute_size * plan->nsums;
+    vjpi_nest_fold(&loop, operands.n, VJPI_SUMS_SIZE / column, &plan->nests[0]);
+    vjpi_nest_fold(&loop, operands.n, widest_sums(call, &plan->nests[0]) / column,
                    &plan->nests[0]);
     add_fold(plan, operands, elements);
 }
 
 static size_t workspace_size(const vjpi_cpu_plan *plan)
 {
-    int64_t size = plan->rowsums_size;
+    int64_t size = plan->rowsums_size + plan->rooms_size;
     if (plan->nsegments > 1)
         size += plan->nsegments * plan->nests[0].nunits * plan->sums_width * plan->nsums *
                 (int64_t)plan->set->compute_size;
@@ -181,15 +243,13 @@ static void prepare(const vjp_context *ctx, const vjpi_call *call, void *state,
 {
     vjpi_cpu_plan *plan = state;
     const vjpi_op *op = call->op;
-    int64_t elements = vjpi_numel(&call->tensors[0]), bytes = 0;
+    int64_t elements = vjpi_numel(&call->tensors[0]);
     vjpi_tile_operands operands = { op->info.ninputs + op->nfull, op->info.ninputs, op->nfull };
     plan->set = ctx->isa->sets[call->dtype];
     plan->kernels = &plan->set->kernels[op->formula][call->choice][call->wide];
     plan->ninputs = op->info.ninputs;
     memcpy(plan->constants, call->constants, sizeof(plan->constants));
-    for (int32_t i = 0; i < call->ntensors; i++)
-        bytes += vjpi_numel(&call->tensors[i]) * (int64_t)vjp_dtype_size(call->tensors[i].dtype);
-    plan->stream = bytes > ctx->cache_size;
+    plan->stream = total_bytes(call, call->ntensors) > (double)ctx->cache_size;
     if (op->kind == VJPI_FOLD) {
         prepare_fold(call, operands, elements, plan);
     } else if (elements > 0 && op->kind == VJPI_ROW) {
@@ -214,9 +274,11 @@ static void run_task(void *arg, int64_t index)
 {
     const stage_run *run = arg;
     const vjpi_stage *stage = run->stage;
+    _Alignas(64) char room[VJPI_ROOM_SIZE];
     vjpi_fpmode caller = vjpi_fpmode_enter();
     stage->run(run->job, stage, vjpi_share(stage->nunits, stage->ntasks, index),
-               vjpi_share(stage->nunits, stage->ntasks, index + 1));
+               vjpi_share(stage->nunits, stage->ntasks, index + 1),
+               stage->room_size > 0 ? run->job->rooms + index * stage->room_size : room);
 #if defined(__x86_64__)
     if (run->job->stream)
         _mm_sfence(); /* streamed stores are seen before whatever tells that we are done */
@@ -248,7 +310,8 @@ static void run(const vjp_context *ctx, const void *state, void *const *buffers,
     if (workspace) {
         uintptr_t up = -(uintptr_t)workspace % WORKSPACE_ALIGNMENT;
         job.data[ntensors] = (char *)workspace + up;
-        job.segments = (char *)workspace + up + plan->rowsums_size;
+        job.rooms = (char *)workspace + up + plan->rowsums_size;
+        job.segments = job.rooms + plan->rooms_size;
     }
     for (int32_t s = 0; s < plan->nstages; s++) {
         stage_run stage = { &job, &plan->stages[s] };

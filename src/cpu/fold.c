@@ -15,7 +15,7 @@
 typedef struct sums {
     char *accumulators;
     int64_t n, size; /* of a row: elements, bytes */
-    int32_t count[VJPI_SUM_LEVELS];
+    int32_t nlevels, count[VJPI_SUM_LEVELS];
 } sums;
 
 static char *level(const sums *s, int32_t l)
@@ -30,11 +30,11 @@ static int64_t unit_width(const vjpi_nest *nest, const vjpi_walk *walk)
 }
 
 static sums sums_begin(const vjpi_cpu_plan *plan, const vjpi_nest *nest, const vjpi_walk *unit,
-                       vjpi_room *room)
+                       char *room)
 {
-    sums s = { .accumulators = room->bytes };
+    sums s = { .accumulators = room, .nlevels = plan->sum_levels };
     if (nest->packed)
-        s.accumulators += VJPI_MAX_PACKED * VJPI_PACK_SIZE;
+        s.accumulators += VJPI_PACKED_SIZE;
     s.n = unit_width(nest, unit) * plan->nsums;
     s.size = s.n * (int64_t)plan->set->compute_size;
     return s;
@@ -44,13 +44,13 @@ static sums sums_begin(const vjpi_cpu_plan *plan, const vjpi_nest *nest, const v
 static void sums_push(const vjpi_kernel_set *set, sums *s)
 {
     const char *carry = s->accumulators;
-    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+    for (int32_t l = 0; l < s->nlevels; l++) {
         char *own = level(s, l);
         if (s->count[l] == 0)
             memcpy(own, carry, (size_t)s->size);
         else
             set->add(own, carry, s->n);
-        if (++s->count[l] < RADIX || l == VJPI_SUM_LEVELS - 1)
+        if (++s->count[l] < RADIX || l == s->nlevels - 1)
             return;
         s->count[l] = 0;
         carry = own;
@@ -61,7 +61,7 @@ static void sums_push(const vjpi_kernel_set *set, sums *s)
 static void sums_end(const vjpi_kernel_set *set, const sums *s)
 {
     bool first = true;
-    for (int32_t l = 0; l < VJPI_SUM_LEVELS; l++) {
+    for (int32_t l = 0; l < s->nlevels; l++) {
         if (s->count[l] == 0)
             continue;
         if (first)
@@ -73,7 +73,7 @@ static void sums_end(const vjpi_kernel_set *set, const sums *s)
 }
 
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_room *room)
+                     const vjpi_walk *unit, int64_t begin, int64_t end, char *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     vjpi_kernel *kernel = nest->sums_inner ? plan->kernels->along : plan->kernels->across;
@@ -86,7 +86,7 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_opera
         if (added == 0)
             memset(s.accumulators, 0, (size_t)s.size);
         tile.stream = job->stream;
-        vjpi_tile_begin(nest, &walk, operands, room->bytes, &tile);
+        vjpi_tile_begin(nest, &walk, operands, room, &tile);
         kernel(&tile);
         vjpi_tile_end(nest, &walk, operands, &tile);
         added += most;
@@ -120,18 +120,18 @@ static char *segment(const vjpi_job *job, const vjpi_nest *nest, int64_t index, 
 }
 
 /* The stage's units are (segment, unit) pairs, the units of one segment next to each other. */
-void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                     char *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    vjpi_room room;
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin % nest->nunits, &walk);
     for (int64_t i = begin; i < end; i++) {
         int64_t index = i / nest->nunits, unit = i % nest->nunits;
         char *sums = vjpi_sum_steps(job, nest, stage->operands, &walk,
                                     vjpi_share(nest->nsteps, plan->nsegments, index),
-                                    vjpi_share(nest->nsteps, plan->nsegments, index + 1), &room);
+                                    vjpi_share(nest->nsteps, plan->nsegments, index + 1), room);
         if (plan->nsegments == 1)
             store(job, nest, &walk, sums);
         else
@@ -141,15 +141,15 @@ void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin
     }
 }
 
-void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                        char *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    vjpi_room room;
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
-        sums s = sums_begin(plan, nest, &walk, &room);
+        sums s = sums_begin(plan, nest, &walk, room);
         for (int64_t i = 0; i < plan->nsegments; i++) {
             memcpy(s.accumulators, segment(job, nest, i, unit), (size_t)s.size);
             sums_push(plan->set, &s);
@@ -160,10 +160,12 @@ void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t be
     }
 }
 
-void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                     char *room)
 {
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
     vjpi_walk walk;
+    (void)room;
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
         for (int32_t i = 0; i < job->plan->nsums; i++)

@@ -2,16 +2,16 @@
 /* map.c - every tile on its own. */
 #include "cpu/stage.h"
 
-void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end)
+void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                    char *room)
 {
-    _Alignas(64) char scratch[VJPI_MAX_PACKED * VJPI_PACK_SIZE];
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
     vjpi_tile tile = { .constants = job->plan->constants };
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
         tile.stream = job->stream;
-        vjpi_tile_begin(nest, &walk, stage->operands, scratch, &tile);
+        vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
         job->plan->kernels->map(&tile);
         vjpi_tile_end(nest, &walk, stage->operands, &tile);
         if (unit + 1 < end) /* small work is one unit: each step counts there */

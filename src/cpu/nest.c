@@ -5,7 +5,7 @@
 #include "cpu/nest.h"
 
 #define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
-#define CACHE_SIZE 524288     /* bytes a unit may read twice and still find in the core's cache */
+#define CACHE_SIZE 8388608    /* bytes that a unit may read twice and still find in some cache */
 #define LEAST_COLUMNS 256     /* of a unit that does not fit: short runs of memory cost more */
 
 /* ---- choosing dims ------------------------------------------------------------------------ */
@@ -108,13 +108,6 @@ static void cut(vjpi_edge *edge, int64_t block)
     edge->block = edge->n < block ? edge->n : block;
 }
 
-/* Not more rows (columns) than there is room for their sums. */
-static void cut_sums(vjpi_nest *nest, vjpi_edge *edge, int64_t column_size)
-{
-    int64_t most = (nest->packed ? VJPI_SUMS_SIZE_PACKED : VJPI_SUMS_SIZE) / column_size;
-    cut(edge, edge->block < most ? edge->block : most);
-}
-
 static void add_axis(vjpi_nest *nest, int64_t count, const int64_t *step, int64_t factor)
 {
     vjpi_axis *axis = &nest->axes[nest->naxes++];
@@ -175,7 +168,7 @@ void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest)
     end_steps(nest);
 }
 
-void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest)
+void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t width, vjpi_nest *nest)
 {
     int32_t inner = loop->ndim - 1;
     bool sums_inner = inner >= 0 && loop->dims[inner].reduced;
@@ -188,7 +181,8 @@ void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, v
         cut(&nest->inner, MAP_ELEMENTS);
     else
         cut(&nest->row, VJPI_CHAIN);
-    cut_sums(nest, sums_inner ? &nest->row : &nest->inner, column_size);
+    vjpi_edge *kept = sums_inner ? &nest->row : &nest->inner;
+    cut(kept, kept->block < width ? kept->block : width);
     add_dims(loop, inner, row, KEPT, nest);
     add_edge(nest, sums_inner ? &nest->row : &nest->inner);
     end_units(nest);
@@ -211,7 +205,7 @@ static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, 
     end_steps(nest);
 }
 
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t column_size,
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t width,
                    vjpi_nest *nest)
 {
     int32_t axis = innermost(loop, true), inner = innermost(loop, false);
@@ -233,7 +227,7 @@ bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_
         cut(&nest->inner, columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns);
         cut(&nest->row, VJPI_CHAIN);
     }
-    cut_sums(nest, &nest->inner, column_size);
+    cut(&nest->inner, nest->inner.block < width ? nest->inner.block : width);
     add_dims(loop, inner, axis, KEPT, nest);
     add_edge(nest, &nest->inner);
     end_units(nest);

@@ -11,11 +11,8 @@
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
-/* Bytes of one packed operand in a tile, and of one row of sums: less where packing needs room
- * beside it. Wide rows of sums let a fold over columns read long runs of memory. */
+/* Bytes of one packed operand in a tile. */
 #define VJPI_PACK_SIZE 4096
-#define VJPI_SUMS_SIZE 4096
-#define VJPI_SUMS_SIZE_PACKED 2048
 
 typedef struct vjpi_axis {
     int64_t count;
@@ -45,12 +42,12 @@ typedef struct vjpi_walk {
     char *at[VJPI_MAX_OPERANDS];
 } vjpi_walk;
 
-/* nest.c: how to do a loop. ntile: the operands in a tile (those behind are sums); column_size:
- * bytes of the sums of one row or column. */
+/* nest.c: how to do a loop. ntile: the operands in a tile (those behind are sums); width: how many
+ * rows or columns may be summed side by side. */
 void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest);
-void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t column_size, vjpi_nest *nest);
+void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t width, vjpi_nest *nest);
 /* false: the loop has nothing but the axis, and it is strided; do a fold, then a map. */
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t column_size,
+bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t width,
                    vjpi_nest *nest);
 
 /* Begin at unit (step) `start`; go to the next. */

@@ -14,10 +14,15 @@
 typedef struct vjpi_job vjpi_job;
 typedef struct vjpi_stage vjpi_stage;
 
+/* Do units [begin, end). `room` is for packed operands and sums. */
+typedef void vjpi_stage_run(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
+                            int64_t end, char *room);
+
 struct vjpi_stage {
-    void (*run)(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
+    vjpi_stage_run *run;
     int64_t nunits, ntasks;
-    int32_t nest; /* which of the plan's nests */
+    int64_t room_size; /* bytes of a task's room in the workspace; 0: on its stack */
+    int32_t nest;      /* which of the plan's nests */
     vjpi_tile_operands operands;
 };
 
@@ -33,8 +38,9 @@ typedef struct vjpi_cpu_plan {
     /* folds, and row operators done as a fold and a map */
     int32_t nsums, first_sum;  /* operands first_sum .. are sums */
     int64_t nsegments;         /* each unit's steps are cut into so many, summed apart */
-    int64_t sums_width;        /* room for the sums of one unit, in elements */
-    int64_t rowsums_size;      /* bytes of the row sums, behind the segments' in the workspace */
+    int64_t sums_width;        /* the most sums of a kind that a unit has */
+    int32_t sum_levels;        /* of the tree that a unit's sums are made in */
+    int64_t rowsums_size, rooms_size; /* bytes in the workspace: row sums, rooms, then segments */
     void (*store[2])(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);
 
     bool stream;               /* more data than the caches hold */
@@ -45,6 +51,7 @@ struct vjpi_job {
     const vjpi_cpu_plan *plan;
     char *data[VJPI_MAX_OPERANDS];
     char *segments; /* [segment][unit][sums_width * nsums] of the compute type */
+    char *rooms;    /* one for each task */
     bool stream;
 };
 
@@ -58,32 +65,25 @@ static inline int64_t vjpi_share(int64_t n, int64_t parts, int64_t index)
 }
 
 /* map.c */
-void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
+vjpi_stage_run vjpi_map_units;
 
 /* fold.c: units x segments; then the segments of each unit together; +0 for an empty sum */
-void vjpi_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
-void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
-void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
+vjpi_stage_run vjpi_fold_units, vjpi_join_segments, vjpi_zero_units;
 
-/* Where packed operands and the sums of one unit are made: on the stack of whoever makes them. */
+/* row.c: whole rows; columns of rows */
+vjpi_stage_run vjpi_row_units, vjpi_column_units;
+
+/* A task's room on its stack: packed operands, then a row of accumulators and the tree's levels.
+ * Wide rows of sums let a fold over columns read long runs of memory, but then the room must come
+ * from the workspace. */
 #define VJPI_SUM_LEVELS 10
-#define VJPI_ROOM_SIZE ((VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
-
-typedef struct vjpi_room {
-    _Alignas(64) char bytes[VJPI_ROOM_SIZE];
-} vjpi_room;
-
-_Static_assert(VJPI_ROOM_SIZE >= VJPI_MAX_PACKED * VJPI_PACK_SIZE +
-                                     (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE_PACKED,
-               "a packed nest needs its operands' buffers and smaller rows of sums");
+#define VJPI_SUMS_SIZE 2048 /* bytes of a row of sums on the stack */
+#define VJPI_PACKED_SIZE (VJPI_MAX_PACKED * VJPI_PACK_SIZE)
+#define VJPI_ROOM_SIZE (VJPI_PACKED_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
 
 /* The sums over steps [begin, end) of a unit: one for each row or column, somewhere in the room. */
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_room *room);
-
-/* row.c: whole rows; columns of rows */
-void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
-void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end);
+                     const vjpi_walk *unit, int64_t begin, int64_t end, char *room);
 
 /* parallel.c: task(arg, i) for i < ntasks, as the context says. */
 void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg);

@@ -97,3 +97,10 @@ double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got)
     mpfr_clear(distance);
     return error;
 }
+
+double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact)
+{
+    if (dtype == VJP_F64)
+        return mpfr_get_d(exact, MPFR_RNDN);
+    return dtype_round(dtype, mpfr_get_ld(exact, MPFR_RNDN)); /* no digits lost: 24 * 24 < 64 */
+}

@@ -24,4 +24,8 @@ int exact_slope(const problem *p, double x, double w, mpfr_t slope);
  * counts as the number after the largest, and is exact beyond it. */
 double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got);
 
+/* exact_rounded - the dtype's value nearest to the exact one, to even in a tie. The exact value
+ * is a product of two numbers of the dtype or of an f32. */
+double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact);
+
 #endif
