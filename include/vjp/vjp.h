@@ -322,7 +322,8 @@ typedef enum vjp_dtype_rule {
 
 /* vjp_shape_rule - which shape a tensor of an operator has.
  * DATA: that of input 0.
- * SLOPE: broadcast to it: 1-D of the channels' length, one element, or right-aligned. */
+ * SLOPE: broadcast to it: 1-D of the channels' length, one element, or right-aligned with each dim
+ *     equal or 1. All SLOPE tensors of a call have one shape. */
 typedef enum vjp_shape_rule {
     VJP_SHAPE_DATA = 1,
     VJP_SHAPE_SLOPE = 2
