@@ -28,8 +28,8 @@ build() {
 }
 
 include=$(pkg-config --variable=includedir vjp-infiniop)
-for header in $(cd "$include" && find . -name '*.h'); do
-    echo "#include <${header#./}>" >"$tmp/one.h"
+for header in $(cd "$include" && find infini* -name '*.h'); do
+    echo "#include <$header>" >"$tmp/one.h"
     echo "#include \"one.h\"" >"$tmp/one.c"
     # shellcheck disable=SC2086
     "${CC:-cc}" -std=c11 $strict $cflags -fsyntax-only "$tmp/one.c"
