@@ -56,14 +56,6 @@ static double total_bytes(const vjpi_call *call, int32_t n)
     return bytes;
 }
 
-static int64_t product(int32_t n, const int64_t *shape)
-{
-    int64_t all = 1;
-    for (int32_t d = 0; d < n; d++)
-        all *= shape[d];
-    return all;
-}
-
 /* How many tasks to make of units that hold so many elements together. */
 static int64_t task_count(int64_t nunits, int64_t elements)
 {
@@ -90,12 +82,12 @@ static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operan
     stage->operands = operands;
 }
 
-/* Levels of a tree that takes so many rows of sums, RADIX to a level (fold.c). */
+/* Levels of a tree that takes so many rows of sums. */
 static int32_t levels_for(int64_t rows)
 {
     int32_t levels = 1;
-    while (rows > 4 && levels < VJPI_SUM_LEVELS) {
-        rows = (rows + 3) / 4;
+    while (rows > VJPI_SUM_RADIX && levels < VJPI_SUM_LEVELS) {
+        rows = (rows + VJPI_SUM_RADIX - 1) / VJPI_SUM_RADIX;
         levels++;
     }
     return levels;
@@ -158,7 +150,7 @@ static void add_zero(vjpi_cpu_plan *plan, const vjpi_call *call)
     const vjp_tensor *sum = &call->tensors[plan->first_sum];
     vjpi_nest *nest = &plan->nests[0];
     nest->noperands = call->ntensors;
-    nest->nunits = product(sum->ndim, sum->shape);
+    nest->nunits = vjpi_numel(sum);
     nest->nunit_axes = nest->naxes = sum->ndim;
     for (int32_t i = plan->first_sum; i < call->ntensors; i++) {
         nest->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);

@@ -2,14 +2,12 @@
 /* fold.c - sums over some dims: a unit's tiles in order, their sums in a tree.
  *
  * A kernel adds at most VJPI_CHAIN terms in a row to each sum. Then that row of sums goes into a
- * tree in which each level adds up RADIX rows before it hands one on. So no term passes through
- * more than VJPI_CHAIN + RADIX * log(n) / log(RADIX) additions, and room is needed for the levels
- * only. The shape of the tree depends on the nest alone. */
+ * tree in which each level adds up VJPI_SUM_RADIX rows before it hands one on. So few additions
+ * lie between a term and the total (docs/design.md), and room is needed for the levels only. The
+ * shape of the tree depends on the nest alone. */
 #include <string.h>
 
 #include "cpu/stage.h"
-
-#define RADIX 4
 
 /* A row of accumulators, then the tree's levels. */
 typedef struct sums {
@@ -50,7 +48,7 @@ static void sums_push(const vjpi_kernel_set *set, sums *s)
             memcpy(own, carry, (size_t)s->size);
         else
             set->add(own, carry, s->n);
-        if (++s->count[l] < RADIX || l == s->nlevels - 1)
+        if (++s->count[l] < VJPI_SUM_RADIX || l == s->nlevels - 1)
             return;
         s->count[l] = 0;
         carry = own;

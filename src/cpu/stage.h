@@ -76,7 +76,8 @@ vjpi_stage_run vjpi_row_units, vjpi_column_units;
 /* A task's room on its stack: packed operands, then a row of accumulators and the tree's levels.
  * Wide rows of sums let a fold over columns read long runs of memory, but then the room must come
  * from the workspace. */
-#define VJPI_SUM_LEVELS 10
+#define VJPI_SUM_RADIX 4   /* rows of sums that a level of the tree adds up */
+#define VJPI_SUM_LEVELS 10 /* at most */
 #define VJPI_SUMS_SIZE 2048 /* bytes of a row of sums on the stack */
 #define VJPI_PACKED_SIZE (VJPI_MAX_PACKED * VJPI_PACK_SIZE)
 #define VJPI_ROOM_SIZE (VJPI_PACKED_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
