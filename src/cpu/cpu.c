@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cpu/fpmode.h"
 #include "cpu/stage.h"
@@ -21,7 +20,6 @@
 #define WIDE_TASKS 16        /* most tasks that have their rooms there */
 #define WORKSPACE_LEAST (256 << 10) /* what any plan may ask for; else 1/16 of its inputs */
 #define WORKSPACE_ALIGNMENT 64
-#define CACHE_SIZE_UNKNOWN (32 << 20)
 
 static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
 {
@@ -30,12 +28,7 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
     if (!ctx->isa)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "VJP_ISA: this build has no instruction set '%.32s'", cap);
-    ctx->cache_size = CACHE_SIZE_UNKNOWN;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (size > 0)
-        ctx->cache_size = size;
-#endif
+    ctx->cache_size = vjpi_cache_size();
     return VJP_OK;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpuid.c - which instruction sets this machine has: the CPU says it can, and the operating
- * system says that it saves the registers. */
+/* cpuid.c - what this machine has. Instruction sets: the CPU says it can, and the operating system
+ * says that it saves the registers. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cpu/kernels.h"
+
+#define CACHE_SIZE_UNKNOWN (32 << 20)
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -29,6 +32,19 @@ static bool has_avx2(void)
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
         return false;
     return (saved_states() & XMM_YMM) == XMM_YMM;
+}
+
+/* The largest cache in a leaf that describes caches (4 by Intel, 0x8000001d by AMD). */
+static int64_t largest_cache(uint32_t leaf)
+{
+    uint32_t a, b, c, d;
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < 16 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && (a & 31); i++) {
+        int64_t ways = (b >> 22) + 1, partitions = (b >> 12 & 1023) + 1, line = (b & 4095) + 1;
+        int64_t size = ways * partitions * line * ((int64_t)c + 1);
+        largest = size > largest ? size : largest;
+    }
+    return largest;
 }
 
 static bool has_avx512(void)
@@ -75,4 +91,18 @@ const vjpi_isa *vjpi_best_isa(const char *cap)
             return best;
     }
     return cap ? NULL : best;
+}
+
+/* Not sysconf where the CPU can be asked: it may count the caches of other cores' groups, which
+ * ours do not reach. */
+int64_t vjpi_cache_size(void)
+{
+    int64_t size = 0;
+#if defined(__x86_64__)
+    int64_t intel = largest_cache(4), amd = largest_cache(0x8000001d);
+    size = intel > amd ? intel : amd;
+#elif defined(_SC_LEVEL3_CACHE_SIZE)
+    size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return size > 0 ? size : CACHE_SIZE_UNKNOWN;
 }

@@ -61,4 +61,7 @@ typedef struct vjpi_isa {
  * instruction set of this build is named so. */
 const vjpi_isa *vjpi_best_isa(const char *cap);
 
+/* cpuid.c: bytes of the largest cache that a core reaches; a guess if the machine does not say. */
+int64_t vjpi_cache_size(void);
+
 #endif
