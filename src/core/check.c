@@ -114,8 +114,9 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
     if (!tensor)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: the description is NULL", name);
     if (tensor->struct_size < sizeof(vjp_tensor))
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: struct_size is %zu, at least %zu is needed",
-                           name, tensor->struct_size, sizeof(vjp_tensor));
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                           "%s: struct_size is %zu, at least %zu is needed", name,
+                           tensor->struct_size, sizeof(vjp_tensor));
     if (vjp_dtype_size(tensor->dtype) == 0)
         return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: %d is not a dtype", name,
                            (int)tensor->dtype);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* internal.h - what the parts of the core share: the operator table, the context, a checked call.
  *
- * A call flows one way: api.c -> check.c (is it valid?) -> plan.c (one allocation) -> the
- * backend of the context's device (layout, kernels, run). Nothing calls back up. */
+ * A call flows one way: plan.c asks check.c whether it is valid, makes one allocation and hands it
+ * to the backend of the context's device (layout, kernels, run). Nothing calls back up. */
 #ifndef VJPI_INTERNAL_H
 #define VJPI_INTERNAL_H
 

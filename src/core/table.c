@@ -12,8 +12,8 @@
 #define IN(name, variable, dtype, shape) TENSOR(name, dtype, shape)
 #define FULL(name, dtype, shape, ...) TENSOR(name, dtype, shape)
 #define SUM(name, dtype, shape, ...) TENSOR(name, dtype, shape)
-#define ATTR(name, type, field, required, value, choices, meaning)  \
-    { sizeof(vjp_attr_info), #name, VJP_ATTR_##type, required,      \
+#define ATTR(name, type, field, required, value, choices, meaning) \
+    { sizeof(vjp_attr_info), #name, VJP_ATTR_##type, required,     \
       { #name, VJP_ATTR_##type, { .field = value } }, choices, meaning },
 #define BOOL(name, value, meaning) ATTR(name, BOOL, b, 0, value, NULL, meaning)
 #define CHOICE(name, value, meaning) ATTR(name, BOOL, b, 0, value, NULL, meaning)
@@ -29,12 +29,12 @@
 
 /* Second pass: the rows. The attribute with a role of its own is the one the macro names. */
 #define CHOICE(name, ...) #name
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs)                     \
-    { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_nin,               \
-        COUNT(name##_tensors) - name##_nin, COUNT(name##_attrs) - 1 },                  \
-      name##_tensors, name##_attrs,                                                         \
-      name##_nrowsums ? VJPI_ROW                                                            \
-      : name##_nsums ? VJPI_FOLD : VJPI_MAP,                                                \
+#define OP(name, title, formula, accuracy, inputs, attributes, outputs)   \
+    { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_nin, \
+        COUNT(name##_tensors) - name##_nin, COUNT(name##_attrs) - 1 },    \
+      name##_tensors, name##_attrs,                                       \
+      name##_nrowsums ? VJPI_ROW                                          \
+      : name##_nsums ? VJPI_FOLD : VJPI_MAP,                              \
       VJPI_FORMULA_##name, "" attributes, name##_nfull },
 static const vjpi_op ops[] = {
 #include "ops.def"

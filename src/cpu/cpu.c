@@ -198,10 +198,11 @@ static void prepare_fold(const vjpi_call *call, vjpi_tile_operands operands, int
     vjpi_loop loop;
     plan->first_sum = operands.n;
     plan->nsums = call->ntensors - operands.n;
-    for (int32_t i = 0; i < plan->nsums; i++)
-        plan->store[i] = call->wide && call->op->tensors[operands.n + i].dtype_rule == VJP_DTYPE_WIDE
-                             ? plan->set->store_wide
-                             : plan->set->store;
+    for (int32_t i = 0; i < plan->nsums; i++) {
+        vjp_dtype_rule rule = call->op->tensors[operands.n + i].dtype_rule;
+        bool wide = call->wide && rule == VJP_DTYPE_WIDE;
+        plan->store[i] = wide ? plan->set->store_wide : plan->set->store;
+    }
     if (elements == 0) {
         add_zero(plan, call);
         return;

@@ -34,6 +34,15 @@ static bool has_avx2(void)
     return (saved_states() & XMM_YMM) == XMM_YMM;
 }
 
+static bool has_avx512(void)
+{
+    uint32_t a, b, c, d;
+    const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    if (!has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & wanted) != wanted)
+        return false;
+    return (saved_states() & XMM_YMM_ZMM) == XMM_YMM_ZMM;
+}
+
 /* The largest cache in a leaf that describes caches (4 by Intel, 0x8000001d by AMD). */
 static int64_t largest_cache(uint32_t leaf)
 {
@@ -45,15 +54,6 @@ static int64_t largest_cache(uint32_t leaf)
         largest = size > largest ? size : largest;
     }
     return largest;
-}
-
-static bool has_avx512(void)
-{
-    uint32_t a, b, c, d;
-    const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
-    if (!has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & wanted) != wanted)
-        return false;
-    return (saved_states() & XMM_YMM_ZMM) == XMM_YMM_ZMM;
 }
 #endif
 

@@ -15,13 +15,13 @@
  *   first(n)                 mask: the first n lanes
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
  *
- * Memory is read and written in pairs of vectors, VV {a, b}: elements 0 .. 2 * LANES - 1 of dtype D.
- * They lie in order, except those of bf16: a has the even elements, b the odd ones, which needs no
+ * Memory is read and written in pairs of vectors, VV {a, b}: 2 * LANES elements of dtype D. They
+ * lie in order, except those of bf16: a has the even elements, b the odd ones, which needs no
  * shuffles. by_parity and in_order turn a pair of the compute type from one order into the other.
  *
  *   load_D store_D           a pair; _some: n elements only, 0 < n < 2 * LANES, the rest is 0
  *   stream_D                 as store_D, past the caches; the address a multiple of 32 or, if that
- *                            is less, of the pair's size
+ *                            is less, of the pair's size. CAN_STREAM: is there such a way?
  *
  * Conversions to 16 bits round to nearest even and keep subnormals. */
 #include <stdint.h>

@@ -105,18 +105,18 @@ static void store_sums_wide(const void *sums, ptrdiff_t n, char *to, ptrdiff_t s
 #include "cpu/instance.h"
 
 /* What an operator does not need is NULL here, and the compiler drops it. */
-#define ROW(name, wanted, chosen, widened)                                                        \
-    {                                                                                             \
-        (wanted) && name##_nsums == 0 ? ENTRY(name, map, chosen, widened) : NULL,                     \
-        (wanted) && name##_nsums + name##_nrowsums > 0 ? ENTRY(name, along, chosen, widened) : NULL, \
-        (wanted) && name##_nsums + name##_nrowsums > 0 ? ENTRY(name, across, chosen, widened) : NULL, \
-        (wanted) && name##_nrowsums > 0 ? ENTRY(name, row, chosen, widened) : NULL                    \
+#define ENTRY(needed, name, kind, chosen, widened) \
+    (needed) ? KERNEL_(name, kind, chosen, widened, VJPI_DTYPE, VJPI_ISA) : NULL
+#define ROW(name, wanted, chosen, widened)                                                      \
+    {                                                                                           \
+        ENTRY((wanted) && name##_nsums == 0, name, map, chosen, widened),                       \
+        ENTRY((wanted) && name##_nsums + name##_nrowsums > 0, name, along, chosen, widened),    \
+        ENTRY((wanted) && name##_nsums + name##_nrowsums > 0, name, across, chosen, widened),   \
+        ENTRY((wanted) && name##_nrowsums > 0, name, row, chosen, widened)                      \
     }
-#define ENTRY(name, kind, chosen, widened) \
-    KERNEL_(name, kind, chosen, widened, VJPI_DTYPE, VJPI_ISA)
-#define OP(name, ...)                                                              \
-    { { ROW(name, 1, , ), ROW(name, SIZE == 2 && name##_nwide > 0, , _f32) },          \
-      { ROW(name, name##_nchoices > 0, _chosen, ),                                     \
+#define OP(name, ...)                                                         \
+    { { ROW(name, 1, , ), ROW(name, SIZE == 2 && name##_nwide > 0, , _f32) }, \
+      { ROW(name, name##_nchoices > 0, _chosen, ),                            \
         ROW(name, SIZE == 2 && name##_nwide > 0 && name##_nchoices > 0, _chosen, _f32) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
