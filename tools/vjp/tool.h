@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tool.h - what the commands of the program `vjp` share.
+ *
+ * A command is a row in main.c and a file of its own. It is handed its arguments parsed against
+ * its own table of options; help and errors come from the same table. A command returns the exit
+ * status of the program. */
+#ifndef VJP_TOOL_H
+#define VJP_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DONE = 0,
+    FAILED = 1, /* the work was refused or did not succeed */
+    MISUSED = 2 /* the command line is wrong */
+};
+
+enum {
+    MAX_ARGUMENTS = 64
+};
+
+/* One option, "--name VALUE", or a flag "--name" if value is NULL. */
+typedef struct option {
+    const char *name;  /* without the dashes */
+    const char *value; /* what the help calls the value */
+    const char *help;
+} option;
+
+/* One option as given; name NULL: an operand. */
+typedef struct argument {
+    const char *name;
+    const char *value;
+} argument;
+
+typedef struct command command;
+
+typedef struct arguments {
+    const command *command;
+    int count;
+    argument at[MAX_ARGUMENTS];
+} arguments;
+
+struct command {
+    const char *name;
+    const char *operands; /* "NAME" or "[NAME]"; NULL: takes none */
+    const char *summary;
+    const option *options; /* ends with a NULL name; NULL: takes none */
+    const char *others;    /* how the help shows options that are not in the table, which the
+                              command looks up itself; NULL: there are none */
+    int (*run)(const arguments *args);
+};
+
+extern const command command_info, command_ops, command_run, command_check, command_bench;
+
+/* ---- arguments.c -------------------------------------------------------------------------- */
+
+/* parse - argv[0 ..] against the command's options; says what is wrong and returns false. An
+ * option is "--name value" or "--name=value", "--" ends the options, and "-" is an operand. */
+bool parse(const command *command, int argc, char **argv, arguments *args);
+
+/* option_given - the option's value, its last one if it was repeated ("" for a flag); NULL if it
+ * was not given. operand - operand `index`, or NULL. */
+const char *option_given(const arguments *args, const char *name);
+const char *operand(const arguments *args, int index);
+
+/* option_number - a number in [low, high], or `otherwise` if the option was not given. Says what
+ * is wrong and returns false if it is not such a number. */
+bool option_number(const arguments *args, const char *name, int64_t low, int64_t high,
+                   int64_t otherwise, int64_t *number);
+
+/* show_help - the command's own help, on standard output. */
+void show_help(const command *command);
+
+/* complain - "vjp COMMAND: ..." on standard error, and the status to return. */
+int complain(const command *command, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
