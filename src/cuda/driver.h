@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver.h - the CUDA driver, found at run time, for what stands beside the library: the program
- * vjp and infinirt. They move memory and time kernels on a GPU, and yet load where there is none and
- * build without a CUDA toolkit. The library itself does not use this.
+ * vjp and infinirt. They move memory and time kernels on a GPU, and yet load where there is none
+ * and build without a CUDA toolkit. The library itself does not use this.
  *
  * driver.def lists the functions and numbers. Types have cuda.h's own tags and enums are the
  * unsigned that compilers make of them, so that every declaration is compatible with cuda.h's.
@@ -14,7 +14,7 @@
 
 typedef unsigned cuda_result; /* CUDA_OK or an error; cuda_error_name says which */
 typedef int cuda_device;
-typedef unsigned long long cuda_pointer; /* memory of the device; (void *)(uintptr_t) of it is one */
+typedef unsigned long long cuda_pointer; /* an address, as a number */
 typedef struct CUctx_st *cuda_context;
 typedef struct CUstream_st *cuda_stream;
 typedef struct CUevent_st *cuda_event;
