@@ -21,11 +21,10 @@ target_link_libraries(vjp_test_build INTERFACE
   vjp ${test_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 file(GLOB support CONFIGURE_DEPENDS tests/support/*.c)
-if(support)
-  add_library(vjp_test_support STATIC ${support})
-  target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
-  target_link_libraries(vjp_test_build INTERFACE vjp_test_support)
-endif()
+list(REMOVE_ITEM support ${problem_sources})
+add_library(vjp_test_support STATIC ${support})
+target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
+target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
 
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 foreach(file IN LISTS tests)
