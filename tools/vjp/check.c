@@ -163,13 +163,14 @@ static int run(const arguments *args)
 {
     checks c = { .terminal = isatty(STDERR_FILENO) };
     char reason[VJP_REASON_SIZE] = "";
+    int64_t seed;
     vjp_device device;
+    if (!option_number(args, "seed", 0, INT64_MAX, 0, &seed) || !memory_option(args, &device))
+        return MISUSED;
     if (option_given(args, "seed"))
         setenv("VJP_TEST_SEED", option_given(args, "seed"), 1); /* where random.c looks */
     c.quick = option_given(args, "quick") != NULL;
     c.large = option_given(args, "large") != NULL;
-    if (!memory_option(args, &device))
-        return MISUSED;
     if (!memory_open(&c.host, VJP_CPU, 0, reason) || !memory_open(&c.device, device, 0, reason))
         return complain(args->command, FAILED, "%s", reason);
     if (!open_contexts(args, &c, device))
