@@ -125,6 +125,14 @@ void memory_download(memory *m, void *to, const void *from, size_t size)
         memory_check(m, m->cuda->MemcpyDtoH(to, pointer(from), size));
 }
 
+void memory_copy(memory *m, void *to, const void *from, size_t size)
+{
+    if (!m->cuda)
+        memcpy(to, from, size);
+    else if (works(m))
+        memory_check(m, m->cuda->MemcpyDtoD(pointer(to), pointer(from), size));
+}
+
 void memory_wait(memory *m)
 {
     if (works(m))
