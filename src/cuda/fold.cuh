@@ -29,6 +29,11 @@ enum {
     STEPS = VJPI_CUDA_PIECE_STEPS
 };
 
+/* Rows that a thread of `across` reads before it computes. */
+template <int N> struct across_steps {
+    static constexpr int count = N > 4 ? STEPS / 2 : STEPS;
+};
+
 /* COUNT vectors of a lane, a warp's width apart. Adds the lane's terms to its totals. */
 template <class Op, int PART, int N, int COUNT, bool WHOLE>
 INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p,
@@ -40,12 +45,18 @@ INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t 
     int64_t n = loop.x.n;
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all(in[s], run, loop.x, p + s * 32 * N, n, WHOLE);
+        each<Op::nin>([&](auto i) {
+            if constexpr (Op::template fixed<PART>(i.value))
+                repeat(pack_of<i.value, Op, N>(in[s]), run.at[i.value]);
+            else
+                fetch(pack_of<i.value, Op, N>(in[s]), run.at[i.value], loop.x.step[i.value],
+                      p + s * 32 * N, n, WHOLE);
+        });
     UNROLL
     for (int s = 0; s < COUNT; s++) {
         int64_t at = p + s * 32 * N;
-        V out[Op::nouts][N];
-        evaluate_all<Op, PART, N>(in[s], no_sum(), loop.constants, out);
+        typename lanes<N>::V out[Op::nouts];
+        evaluate<Op, PART, N>(in[s], {}, loop.constants, out);
         if (PART == OUTS)
             keep_all<Op, N>(out, run, loop.x, at, n, WHOLE);
         UNROLL
@@ -53,8 +64,8 @@ INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t 
             UNROLL
             for (int e = 0; e < N; e++)
                 if (!WHOLE && !(at + e >= 0 && at + e < n))
-                    out[sums::term + i][e] = 0;
-            terms[i][s] = add_tree(out[sums::term + i]);
+                    out[sums::term + i].lane[e] = 0;
+            terms[i][s] = add_tree(out[sums::term + i].lane);
         }
     }
     UNROLL
@@ -77,7 +88,7 @@ INLINE T add_warps(const vjpi_cuda_loop &loop, T mine)
 }
 
 template <class Op, int PART, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 3)
     along_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     typedef sums_of<Op, PART> sums;
@@ -115,61 +126,39 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
 
 /* ---- sums across x ------------------------------------------------------------------------ */
 
-/* Over the block's threads of one column, N columns a thread; row 0 of threads has the sums. */
-template <int N> INLINE void add_rows(T (&sums)[N])
-{
-    extern __shared__ unsigned char shared[];
-    T *own = (T *)shared;
-    int width = blockDim.x * N, column = threadIdx.x * N;
-    __syncthreads();
-    UNROLL
-    for (int e = 0; e < N; e++)
-        own[threadIdx.y * width + column + e] = sums[e];
-    for (int half = blockDim.y / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.y < half)
-            UNROLL
-            for (int e = 0; e < N; e++)
-                own[threadIdx.y * width + column + e] +=
-                    own[(threadIdx.y + half) * width + column + e];
-    }
-    __syncthreads();
-    UNROLL
-    for (int e = 0; e < N; e++)
-        sums[e] = own[column + e];
-}
-
-/* STEPS rows, blockDim.y apart, of N columns. What is the same in every row is in `fixed`. */
+/* A few rows, blockDim.y apart, of N columns. Inputs of the sums' own shape are the
+ * same in every row: they are in `fixed`. */
 template <class Op, int PART, int N>
 INLINE void across_rows(const vjpi_cuda_loop &loop, const place &start, int64_t row, int64_t end,
                         int64_t p, bool whole, packs<Op, N, Op::nin> &fixed,
                         total (&totals)[sums_of<Op, PART>::count][N])
 {
     typedef sums_of<Op, PART> sums;
-    packs<Op, N, Op::nin> in[STEPS];
-    T terms[sums::count][N][STEPS];
+    constexpr int steps = across_steps<N>::count;
+    packs<Op, N, Op::nin> in[steps];
+    T terms[sums::count][N] = { { 0 } };
     UNROLL
-    for (int s = 0; s < STEPS; s++) {
+    for (int s = 0; s < steps; s++) {
         int64_t r = row + (int64_t)s * blockDim.y;
         place run = start;
         move_outer<Op>(run, loop, loop.nkept, loop.nouter, r);
         if (r < end)
             each<Op::nin>([&](auto i) {
-                if (!(loop.fixed >> i.value & 1))
+                if constexpr (!Op::template fixed<PART>(i.value))
                     fetch(pack_of<i.value, Op, N>(in[s]), run.at[i.value],
                           loop.x.step[i.value], p, loop.x.n, whole);
             });
     }
     UNROLL
-    for (int s = 0; s < STEPS; s++) {
+    for (int s = 0; s < steps; s++) {
         int64_t r = row + (int64_t)s * blockDim.y;
         place run = start;
-        V out[Op::nouts][N];
+        typename lanes<N>::V out[Op::nouts];
         each<Op::nin>([&](auto i) {
-            if (loop.fixed >> i.value & 1)
+            if constexpr (Op::template fixed<PART>(i.value))
                 pack_of<i.value, Op, N>(in[s]) = pack_of<i.value, Op, N>(fixed);
         });
-        evaluate_all<Op, PART, N>(in[s], no_sum(), loop.constants, out);
+        evaluate<Op, PART, N>(in[s], {}, loop.constants, out);
         move_outer<Op>(run, loop, loop.nkept, loop.nouter, r);
         if (PART == OUTS && r < end)
             keep_all<Op, N>(out, run, loop.x, p, loop.x.n, whole);
@@ -177,17 +166,17 @@ INLINE void across_rows(const vjpi_cuda_loop &loop, const place &start, int64_t 
         for (int i = 0; i < sums::count; i++)
             UNROLL
             for (int e = 0; e < N; e++)
-                terms[i][e][s] = r < end ? out[sums::term + i][e] : 0;
+                terms[i][e] += r < end ? out[sums::term + i].lane[e] : 0;
     }
     UNROLL
     for (int i = 0; i < sums::count; i++)
         UNROLL
         for (int e = 0; e < N; e++)
-            totals[i][e].add(add_tree(terms[i][e]));
+            totals[i][e].add(terms[i][e]);
 }
 
 template <class Op, int PART, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
     across_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     typedef sums_of<Op, PART> sums;
@@ -207,17 +196,19 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
         for (int e = 0; e < N; e++)
             totals[i][e].start();
     if (p < n) {
-        fetch_all(fixed, start, loop.x, p, n, whole);
-        for (row += threadIdx.y; row < end; row += (int64_t)STEPS * blockDim.y)
+        fetch_all<false>(fixed, start, loop.x, p, n, whole);
+        for (row += threadIdx.y; row < end; row += (int64_t)across_steps<N>::count * blockDim.y)
             across_rows<Op, PART, N>(loop, start, row, end, p, whole, fixed, totals);
     }
+    extern __shared__ uint4 shared[];
     each<sums::count>([&](auto i) {
         constexpr int operand = sums::operand + i.value;
         T results[N];
         UNROLL
         for (int e = 0; e < N; e++)
             results[e] = totals[i.value][e].result();
-        add_rows<N>(results);
+        __syncthreads(); /* the sum before this one may still be read */
+        add_columns<N>(loop, results, shared);
         UNROLL
         for (int e = 0; e < N; e++)
             if (threadIdx.y == 0 && p + e >= 0 && p + e < n)

@@ -32,7 +32,7 @@ typedef struct vjpi_cuda_stage {
 
 typedef struct vjpi_cuda_plan {
     const vjpi_cuda_kernels *kernels;
-    int32_t nstages, ntensors, noperands;
+    int32_t nstages, ninputs, ntensors, noperands;
     int64_t compute_size;      /* bytes of the compute type */
     int64_t size[VJPI_MAX_OPERANDS], offset[VJPI_MAX_OPERANDS];
     int64_t rowsums_size;      /* bytes at the start of the workspace; the partial sums follow */
