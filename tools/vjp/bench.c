@@ -46,7 +46,7 @@ static bool listed(const char *list, const char *word)
 static bool wanted(const bench *b, const named_problem *row, const char *shape)
 {
     const char *op = option_given(b->args, "op"), *shapes = option_given(b->args, "shape");
-    return (!op || strstr(row->op, op) || strstr(row->name, op)) &&
+    return (!op || !strcmp(row->op, op) || !strncmp(row->name, op, strlen(op))) &&
            listed(option_given(b->args, "dtype"), vjp_dtype_name(row->dtype)) &&
            listed(shapes, shape);
 }
@@ -220,7 +220,7 @@ static int run(const arguments *args)
 
 static const option options[] = {
     { "device", "DEVICE", "cpu (the default) or cuda" },
-    { "op", "WORD", "only operators or cases with this in their name" },
+    { "op", "NAME", "only this operator, or cases whose name begins like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these: 65536x1024,16777216" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
