@@ -4,6 +4,7 @@
  * Bytes are the least that must move: each input read once, each output written once. The share
  * is that of a ceiling, two reads and one write, measured in turns with the operator. */
 #include "bench.h"
+#include "bench_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef struct bench {
     memory where;
     bench_cuda cuda;
     int64_t threads;
-    FILE *json;
+    FILE *json, *html;
     int64_t measured;
 } bench;
 
@@ -193,10 +194,40 @@ static bool open_all(bench *b)
         vjp_context_create(&options, &b->ctx, reason, sizeof(reason)) != VJP_OK ||
         (b->device == VJP_CUDA && !bench_cuda_open(&b->cuda, &b->where, reason)))
         return complain(b->args->command, false, "%s", reason);
-    const char *path = option_given(b->args, "json");
-    if (path && !(b->json = fopen(path, "a")))
-        return complain(b->args->command, false, "cannot write %s", path);
     return true;
+}
+
+/* Lines go to the file of --json, or for a page alone to one that goes with the program. */
+static bool open_files(bench *b)
+{
+    const char *json = option_given(b->args, "json"), *html = option_given(b->args, "html");
+    if (json || html)
+        b->json = json ? fopen(json, "a+") : tmpfile();
+    if (html)
+        b->html = fopen(html, "w");
+    if ((json || html) && !b->json)
+        return complain(b->args->command, false, "cannot write %s", json ? json : "a file");
+    return !html || b->html || complain(b->args->command, false, "cannot write %s", html);
+}
+
+static int close_files(bench *b, int status)
+{
+    bool well = true;
+    if (b->html) {
+        double caches[BENCH_CACHES] = { b->cuda.cache_size };
+        records all = records_read(b->json);
+        if (b->device == VJP_CPU)
+            bench_cpu_caches(caches);
+        report_write(b->html, &all, caches);
+        free(all.at);
+        well = !ferror(b->html);
+        well = fclose(b->html) == 0 && well;
+    }
+    if (b->json) {
+        well = !ferror(b->json) && well;
+        well = fclose(b->json) == 0 && well;
+    }
+    return well ? status : complain(b->args->command, FAILED, "a file could not be written");
 }
 
 static int run(const arguments *args)
@@ -204,14 +235,13 @@ static int run(const arguments *args)
     bench b = { .args = args };
     if (!memory_option(args, &b.device) || !option_number(args, "threads", 1, 1024, 1, &b.threads))
         return MISUSED;
-    if (!open_all(&b))
+    if (!open_all(&b) || !open_files(&b))
         return FAILED;
     if (b.device == VJP_CPU)
         printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b.ctx), b.threads);
     printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b.ctx));
     int status = measure_all(&b);
-    if (b.json)
-        fclose(b.json);
+    status = close_files(&b, status);
     if (b.device == VJP_CUDA)
         bench_cuda_close(&b.cuda);
     vjp_context_destroy(b.ctx);
@@ -225,6 +255,7 @@ static const option options[] = {
     { "shape", "LIST", "only these: 65536x1024,16777216" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
     { "json", "FILE", "add a line of JSON for each case to this file" },
+    { "html", "FILE", "write a page of charts: of all lines in that file, or of this run" },
     { NULL, NULL, NULL },
 };
 

@@ -129,7 +129,7 @@ bool bench_cuda_open(bench_cuda *b, memory *where, char reason[VJP_REASON_SIZE])
             snprintf(reason, VJP_REASON_SIZE, "no memory for three buffers of 1 GiB");
             return false;
         }
-        memory_check(where, cuda->MemsetD8((cuda_pointer)(uintptr_t)b->buffers[i], 0x3c, TRIAD_SIZE));
+        memory_fill(where, b->buffers[i], 0x3c, TRIAD_SIZE);
     }
     memory_wait(where);
     if (!memory_check(where, cuda->DeviceGet(&device, where->ordinal)) ||
