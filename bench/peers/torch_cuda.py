@@ -253,9 +253,9 @@ def main():
     clock = Clock(args.device)
     name = torch.cuda.get_device_name() if args.device == "cuda" else "CPU"
     top = ceiling(clock, args.device, max(rounds, 15))
-    print(f"{name}, torch {torch.__version__}, ceiling {top * 1e-9:.0f} GB/s. GB/s of each (! differs "
-          "from vjp);\nvjp's share of the ceiling and its time; the best peer's time over vjp's, of "
-          "the medians and as\nthe median of pairs.\n")
+    print(f"{name}, torch {torch.__version__}, ceiling {top * 1e-9:.0f} GB/s\n"
+          "GB/s of each (! differs from vjp); vjp's share of the ceiling and its time; the best "
+          "peer's time\nover vjp's, of the medians and as the median of pairs\n")
     print(f"{'case':22} {'dtype':5} {'shape':20}" + "".join(f"{n:>9}" for n in COLUMNS)
           + f" {'share':>7} {'us':>9} {'ratio':>8} {'pairs':>8}  best peer")
     rows = []
