@@ -64,6 +64,20 @@ static void show_time(double ns)
         printf(" %7.1f us", ns / 1e3);
 }
 
+static void show_machine(const bench *b)
+{
+    char name[128] = "";
+    cuda_device device = 0;
+    const cuda_driver *cuda = b->where.cuda;
+    if (cuda && cuda->DeviceGet(&device, b->where.ordinal) == CUDA_OK)
+        cuda->DeviceGetName(name, sizeof(name), device);
+    if (cuda)
+        printf("%s, %s, L2 cache of %.0f MiB\n", name, vjp_context_isa(b->ctx),
+               b->cuda.cache_size / (1 << 20));
+    else
+        printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b->ctx), b->threads);
+}
+
 static void show_head(const bench *b)
 {
     printf("%-26s %-5s %-18s %10s %8s %8s %6s", "operator", "dtype", "shape", "time", "GB/s",
@@ -98,10 +112,10 @@ static void write_json(const bench *b, const named_problem *row, const char *sha
         return;
     fprintf(b->json,
             "{\"who\": \"vjp\", \"op\": \"%s\", \"case\": \"%s\", \"dtype\": \"%s\", "
-            "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"threads\": %" PRId64
+            "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"isa\": \"%s\", \"threads\": %" PRId64
             ", \"median_ns\": %.1f, \"gbps\": %.2f, \"ceiling_gbps\": %.2f, \"share\": %.4f",
             row->op, row->name, vjp_dtype_name(row->dtype), shape, layouts[row->layout],
-            b->device == VJP_CUDA ? "cuda" : "cpu", b->threads, s->ns, s->gbps, s->ceiling,
+            b->device == VJP_CUDA ? "cuda" : "cpu", vjp_context_isa(b->ctx), b->threads, s->ns, s->gbps, s->ceiling,
             s->share);
     if (s->call_ns > 0)
         fprintf(b->json, ", \"call_ns\": %.1f, \"graph_ns\": %.1f", s->call_ns, s->graph_ns);
@@ -237,8 +251,7 @@ static int run(const arguments *args)
         return MISUSED;
     if (!open_all(&b) || !open_files(&b))
         return FAILED;
-    if (b.device == VJP_CPU)
-        printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b.ctx), b.threads);
+    show_machine(&b);
     printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b.ctx));
     int status = measure_all(&b);
     status = close_files(&b, status);

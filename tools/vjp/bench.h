@@ -77,11 +77,15 @@ void bench_cpu_caches(double sizes[BENCH_CACHES]);
 /* bench_cpu_measure - on the load's own threads; the ceiling on as many. */
 bool bench_cpu_measure(load *l, int threads, sample *s);
 
+enum {
+    BENCH_EVENTS = 41
+};
+
 /* The ceiling of a CUDA device needs a kernel and memory of its own. */
 typedef struct bench_cuda {
     memory *where;
     void *stream;
-    cuda_event start, end;
+    cuda_event events[BENCH_EVENTS];
     cuda_module module;
     cuda_function triad;
     unsigned blocks; /* of its grid */
