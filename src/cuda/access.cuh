@@ -12,6 +12,7 @@ struct alignas(sizeof(E) * N < 16 ? sizeof(E) * N : 16) pack {
     E e[N];
 
     INLINE_MEMBER E get(int i) const { return e[i]; }
+    INLINE_MEMBER T value_of(int i) const { return value(e[i]); }
     INLINE_MEMBER void set(int i, E a) { e[i] = a; }
     INLINE_MEMBER void round(const T *values)
     {
@@ -25,6 +26,10 @@ template <class E, int N> struct alignas(sizeof(E) * N < 16 ? sizeof(E) * N : 16
     uint32_t pair[N / 2];
 
     INLINE_MEMBER E get(int i) const { return from_bits<E>(pair[i / 2] >> 16 * (i % 2)); }
+    INLINE_MEMBER T value_of(int i) const
+    {
+        return i % 2 ? high_value<E>(pair[i / 2]) : low_value<E>(pair[i / 2]);
+    }
     INLINE_MEMBER void set(int i, E a)
     {
         uint32_t bits = bits_of(a);
@@ -144,7 +149,7 @@ INLINE void evaluate(const packs<Op, N, COUNT> &in, typename lanes<N>::V sum,
     each<COUNT>([&](auto i) {
         UNROLL
         for (int e = 0; e < N; e++)
-            values[i.value].lane[e] = value(pack_of<i.value, Op, N>(in).get(e));
+            values[i.value].lane[e] = pack_of<i.value, Op, N>(in).value_of(e);
     });
     Op::template formula<PART>(values, constants, out);
 }

@@ -50,6 +50,7 @@ template <> struct lanes<N> {
 };
 
 #include "cuda/access.cuh"
+#include "cuda/held.cuh"
 #include "cuda/sums.cuh"
 
 #include "cuda/fold.cuh"
@@ -109,7 +110,7 @@ template <> struct lanes<N> {
 /* ---- types -> kernels --------------------------------------------------------------------- */
 
 enum {
-    ONES = VJPI_CUDA_HELD_ONES
+    ONES = VJPI_CUDA_HELD_ONES < N ? VJPI_CUDA_HELD_ONES : N
 };
 
 template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
@@ -124,8 +125,9 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {
     vjpi_cuda_kernels k = {};
     if constexpr (Op::nsums == 0) {
-        k.map[0] = (const void *)map_kernel<Op, 1>;
-        k.map[1] = (const void *)map_kernel<Op, N>;
+        k.map[0] = (const void *)map_kernel<Op, 1, false>;
+        k.map[1] = (const void *)map_kernel<Op, N, false>;
+        k.map[2] = (const void *)map_kernel<Op, N, true>;
         k.turned[0] = (const void *)turned_kernel<Op, 1>;
         k.turned[1] = (const void *)turned_kernel<Op, N>;
     }
