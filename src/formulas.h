@@ -77,7 +77,7 @@ INLINE V sigmoid_vjp(V x, V dy)
     V z = muladd(t, k(LOG2_E), k(MAGIC)), n = z - k(MAGIC);
     V r = muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t));
     V e = times_2_to(exp_reduced(r), z);
-    V dx = dy * (e / muladd(e, k(2) + e, k(1)));
+    V dx = dy * ratio(e, muladd(e, k(2) + e, k(1)));
     M usual = gt(t, k(-LATE));
     return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy));
 }

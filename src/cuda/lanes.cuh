@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lanes.cuh - the vocabulary of formulas (cpu/lanes_scalar.h) on CUDA: the LANES elements that a
+ * thread has at once. Included once for each number of LANES, in a namespace of its own.
+ *
+ * Compiled with -fmad=false, so that the same text gives the CPU's bits. */
+
+struct V {
+    T lane[LANES];
+};
+
+struct M {
+    bool lane[LANES];
+};
+
+/* name(...) lane by lane: `i` is the lane. */
+#define LANEWISE(result, name, parameters, expression) \
+    INLINE result name parameters                      \
+    {                                                  \
+        result made;                                   \
+        UNROLL                                         \
+        for (int i = 0; i < LANES; i++)                \
+            made.lane[i] = expression;                 \
+        return made;                                   \
+    }
+
+LANEWISE(V, k, (T c), c)
+LANEWISE(V, operator+, (V a, V b), a.lane[i] + b.lane[i])
+LANEWISE(V, operator-, (V a, V b), a.lane[i] - b.lane[i])
+LANEWISE(V, operator*, (V a, V b), a.lane[i] * b.lane[i])
+LANEWISE(V, operator/, (V a, V b), a.lane[i] / b.lane[i])
+LANEWISE(V, operator-, (V a), -a.lane[i])
+LANEWISE(M, gt, (V a, V b), a.lane[i] > b.lane[i])
+LANEWISE(M, both, (M m, M n), m.lane[i] && n.lane[i])
+LANEWISE(V, pick, (M m, V a, V b), m.lane[i] ? a.lane[i] : b.lane[i])
+LANEWISE(V, muladd, (V a, V b, V c), fused(a.lane[i], b.lane[i], c.lane[i]))
+LANEWISE(V, absolute, (V a), magnitude(a.lane[i]))
+LANEWISE(V, times_2_to, (V a, V z), add_exponent(a.lane[i], z.lane[i]))
+LANEWISE(V, ratio, (V a, V b), near_ratio(a.lane[i], b.lane[i]))
+
+INLINE bool all(M m)
+{
+    bool made = true;
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        made = made && m.lane[i];
+    return made;
+}
+
+#undef LANEWISE
