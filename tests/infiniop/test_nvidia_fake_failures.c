@@ -104,7 +104,7 @@ static void every_call_says_that_the_driver_failed(void **state)
     OK(infinirtStreamBeginCapture(a_stream, INFINIRT_STREAM_CAPTURE_MODE_RELAXED));
     OK(infinirtStreamEndCapture(a_stream, &a_graph));
     OK(infinirtGraphInstantiate(&an_exec, a_graph, NULL, NULL, 0));
-    int before = fake_alive();
+    int before = fake_cuda_alive();
     for (size_t i = 0; i < COUNT(steps); i++)
         for (size_t j = 0; j < COUNT(failures); j++) {
             driver_fails(steps[i].symbol, failures[j].number);
@@ -117,7 +117,7 @@ static void every_call_says_that_the_driver_failed(void **state)
     EXPECT(INTERNAL_ERROR, infinirtGraphInstantiate(&made, a_graph, NULL, log, sizeof(log)));
     driver_works();
     assert_string_equal(log, "CUDA_ERROR_OUT_OF_MEMORY");
-    assert_int_equal(fake_alive(), before);
+    assert_int_equal(fake_cuda_alive(), before);
 }
 
 /* The handles of the test above are all alive: no failed Destroy has destroyed one. */
@@ -131,7 +131,7 @@ static void and_works_when_it_works_again(void **state)
     OK(infinirtFree(some_memory));
     OK(infinirtFreeHost(host_memory));
     OK(infinirtStreamDestroy(a_stream));
-    assert_int_equal(fake_alive(), 0);
+    assert_int_equal(fake_cuda_alive(), 0);
 }
 
 int main(void)
