@@ -16,6 +16,9 @@ enum {
     EXACT_BITS = 192
 };
 
+/* exact_knows - whether the operator is elementwise: slopes.h has its line. */
+int exact_knows(const char *op);
+
 /* exact_slope - the derivative at a finite x (w: PReLU's slope). Returns 0 where the function is
  * flat, whatever the gradient that flows back; `slope` is then 0. */
 int exact_slope(const problem *p, double x, double w, mpfr_t slope);
@@ -24,8 +27,11 @@ int exact_slope(const problem *p, double x, double w, mpfr_t slope);
  * counts as the number after the largest, and is exact beyond it. */
 double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got);
 
-/* exact_rounded - the dtype's value nearest to the exact one, to even in a tie. The exact value
- * is a product of two numbers of the dtype or of an f32. */
+/* exact_rounded - the dtype's value nearest to the exact one, to even in a tie, infinite
+ * beyond the range. */
 double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact);
+
+/* exact_close - free what the calling thread has kept for the next question. */
+void exact_close(void);
 
 #endif

@@ -28,6 +28,10 @@ int oracle_knows(const char *op);
 
 oracle_domain oracle_input_domain(const problem *p, int32_t input);
 
+/* oracle_ulps - the stated bound, in ULP, of an elementwise output; tighter for some operators if
+ * every gradient is 1. 0.5 means correctly rounded, ties too. */
+long double oracle_ulps(const problem *p, int gradient_is_one);
+
 /* oracle_answer - visit every element of every output. inputs: the values in dense order, each
  * over its own tensor's shape. Strides and sharing do not matter here. */
 void oracle_answer(const problem *p, const double *const *inputs, oracle_visit visit, void *user);
