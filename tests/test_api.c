@@ -38,6 +38,7 @@ static void every_status_has_its_name(void **state)
         "VJP_TOO_LARGE",
         "VJP_NO_MEMORY",
         "VJP_NO_DEVICE",
+        "VJP_DEVICE_ERROR",
     };
     for (int i = 0; i < COUNT_OF(names); i++)
         assert_string_equal(vjp_status_string((vjp_status)i), names[i]);
@@ -278,7 +279,7 @@ static void contexts_refuse_bad_options(void **state)
     context_refused(&bad, VJP_BAD_ARGUMENT, "allocate");
     bad = good;
     bad.device = (vjp_device)7;
-    context_refused(&bad, VJP_NO_DEVICE, "");
+    context_refused(&bad, VJP_NO_DEVICE, "no device 7");
     bad = good;
     bad.device_id = 1;
     context_refused(&bad, VJP_NO_DEVICE, "1");

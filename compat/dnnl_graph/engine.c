@@ -75,6 +75,7 @@ dnnl_status_t dg_status_of(vjp_status status)
     case VJP_BAD_OP:
         return dnnl_unimplemented;
     case VJP_NO_DEVICE:
+    case VJP_DEVICE_ERROR:
         return dnnl_runtime_error;
     default:
         return dnnl_invalid_arguments;

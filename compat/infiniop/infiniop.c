@@ -63,6 +63,7 @@ static infiniStatus_t translate(vjp_status status)
         return INFINI_STATUS_DEVICE_NOT_FOUND;
     case VJP_BAD_OP:
     case VJP_NO_MEMORY:
+    case VJP_DEVICE_ERROR:
         break;
     }
     return INFINI_STATUS_INTERNAL_ERROR;

@@ -61,7 +61,8 @@ typedef enum vjp_status {
     VJP_BAD_WORKSPACE = 9, /* NULL or smaller than vjp_plan_workspace_size says */
     VJP_TOO_LARGE = 10,    /* a count of bytes does not fit in 62 bits */
     VJP_NO_MEMORY = 11,    /* the allocator returned NULL */
-    VJP_NO_DEVICE = 12     /* the device is not there, or this build does not serve it */
+    VJP_NO_DEVICE = 12,    /* the device is not there, or this build does not serve it */
+    VJP_DEVICE_ERROR = 13  /* the device reported an error: vjp_context_error names it */
 } vjp_status;
 
 /* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other number. */
@@ -91,7 +92,8 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
 
 /* vjp_context_options - how plans run and where they live. Start from VJP_CONTEXT_DEFAULTS.
  *
- * device, device_id: where plans of this context run.
+ * device, device_id: where plans of this context run. VJP_CUDA needs libvjp_cuda.so beside
+ *     libvjp.so (the static library has the CPU alone); device_id is CUDA's device ordinal.
  * num_threads: 0 takes what OpenMP offers, 1 stays on the calling thread, n uses at most n.
  * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
  *     is handed to it.
@@ -124,7 +126,7 @@ typedef struct vjp_context vjp_context;
  * options: NULL means VJP_CONTEXT_DEFAULTS. *ctx is set to NULL on failure.
  * The instruction set is chosen here: the best one that the CPU and the operating system
  * support, capped by the environment variable VJP_ISA (scalar, avx2, avx512) if it is set; an
- * unknown name there is refused.
+ * unknown name there is refused. On CUDA VJP_CUDA_ARCH (80 or more) caps it in the same way.
  */
 VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx,
                                       char *reason, size_t reason_size);
@@ -133,8 +135,13 @@ VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_co
  * last of them. NULL is allowed. */
 VJP_API void vjp_context_destroy(vjp_context *ctx);
 
-/* vjp_context_isa - the name of the instruction set in use ("avx512"); NULL for NULL. */
+/* vjp_context_isa - the name of the instruction set in use ("avx512", "sm_90"); NULL for NULL. */
 VJP_API const char *vjp_context_isa(const vjp_context *ctx);
+
+/* vjp_context_error - the name of the last error that the device reported to a call which
+ * returned VJP_DEVICE_ERROR ("cudaErrorLaunchFailure"); "" if there was none; NULL for NULL.
+ * The context stays usable where CUDA allows it. */
+VJP_API const char *vjp_context_error(const vjp_context *ctx);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
@@ -284,7 +291,9 @@ VJP_API size_t vjp_plan_workspace_size(const vjp_plan *plan);
  *     written. NULL is allowed for a tensor without elements.
  * workspace: at least vjp_plan_workspace_size bytes of any alignment, used by this run alone;
  *     may be NULL if that is 0.
- * stream: the CUDA stream to queue on; not used on the CPU.
+ * stream: the CUDA stream to queue on (a cudaStream_t; NULL: the default one); not used on the
+ *     CPU. On CUDA buffers and workspace are device memory, and nothing waits, allocates or copies:
+ *     a run may be captured into a graph.
  *
  * An output may be one of the inputs (same address, dtype and strides); any other overlap
  * returns VJP_BAD_ALIAS. Where a run is refused nothing is written; vjp_plan_check says why.

@@ -288,7 +288,7 @@ static vjp_status apply_attrs(const vjp_attr *values, const bool *given, vjpi_ca
     int32_t nconstants = 0;
     for (int32_t a = 0; a < call->op->info.nattrs; a++) {
         if (values[a].type == VJP_ATTR_F32)
-            call->constants[nconstants++] = (double)values[a].value.f32;
+            call->constants[nconstants++] = values[a].value.f32;
         if (values[a].type == VJP_ATTR_STR)
             channels_last = strcmp(values[a].value.str, "NXC") == 0;
         if (strcmp(call->op->choice, call->op->attrs[a].name) == 0)

@@ -29,12 +29,17 @@ static vjp_status check_options(const vjp_context_options *options, vjpi_reason 
     if (!options->allocate != !options->deallocate)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "options: allocate and deallocate go together, one is NULL");
-    if (options->device != VJP_CPU)
-        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: this build serves the CPU only");
-    if (options->device_id != 0)
-        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no CPU %d, only 0",
-                           (int)options->device_id);
     return VJP_OK;
+}
+
+static const vjpi_backend *choose_backend(const vjp_context_options *options, vjpi_reason reason)
+{
+    if (options->device == VJP_CPU)
+        return &vjpi_backend_cpu;
+    if (options->device == VJP_CUDA)
+        return vjpi_load_cuda(reason);
+    vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no device %d", (int)options->device);
+    return NULL;
 }
 
 vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx, char *text,
@@ -42,7 +47,7 @@ vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **
 {
     static const vjp_context_options defaults = VJP_CONTEXT_DEFAULTS;
     vjpi_reason reason = vjpi_reason_begin(text, text_size);
-    vjp_context made = { .options = options ? *options : defaults, .backend = &vjpi_backend_cpu };
+    vjp_context made = { .options = options ? *options : defaults };
     vjp_status status;
     if (!ctx)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "ctx is NULL");
@@ -54,7 +59,11 @@ vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **
         made.options.allocate = default_allocate;
         made.options.deallocate = default_deallocate;
     }
+    made.backend = choose_backend(&made.options, reason);
+    if (!made.backend)
+        return VJP_NO_DEVICE;
     atomic_init(&made.references, 1);
+    atomic_init(&made.error, 0);
     status = made.backend->open(&made, reason);
     if (status != VJP_OK)
         return status;
@@ -74,6 +83,11 @@ void vjp_context_destroy(vjp_context *ctx)
 const char *vjp_context_isa(const vjp_context *ctx)
 {
     return ctx ? ctx->backend->isa(ctx) : NULL;
+}
+
+const char *vjp_context_error(const vjp_context *ctx)
+{
+    return ctx ? ctx->backend->error(ctx) : NULL;
 }
 
 void vjpi_context_retain(vjp_context *ctx)

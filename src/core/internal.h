@@ -9,10 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "core/limits.h"
 #include "vjp/vjp.h"
-
-#define VJPI_MAX_TENSORS 5
-#define VJPI_MAX_ATTRS 4
 
 /* ---- table.c ------------------------------------------------------------------------------ */
 
@@ -64,6 +62,9 @@ struct vjp_context {
     atomic_int references;      /* the caller's and one per plan */
     const struct vjpi_isa *isa; /* CPU: whose kernels run */
     int64_t cache_size;         /* CPU: bytes of the last-level cache */
+    atomic_int error;           /* CUDA: the last error that the device reported; 0: none */
+    int32_t arch;               /* CUDA: 90 for compute capability 9.0 */
+    char arch_name[8];          /* CUDA: "sm_90" */
 };
 
 void *vjpi_allocate(const vjp_context *ctx, size_t size);
@@ -84,7 +85,7 @@ typedef struct vjpi_call {
     int64_t shape[VJP_MAX_DIMS];
     int64_t strides[VJPI_MAX_TENSORS][VJP_MAX_DIMS]; /* each tensor viewed in the data's shape */
     bool reduced[VJP_MAX_DIMS];                /* dims that SUM outputs or row sums run over */
-    double constants[VJPI_MAX_ATTRS];          /* the F32 attributes in order */
+    float constants[VJPI_MAX_ATTRS];          /* the F32 attributes in order */
 } vjpi_call;
 
 vjp_status vjpi_check(const char *op, const vjp_attr *attrs, int32_t nattrs,
@@ -99,18 +100,37 @@ int64_t vjpi_numel(const vjp_tensor *tensor);
 /* ---- the devices -------------------------------------------------------------------------- */
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
- * plan_size bytes, aligned to 16, zeroed. run is handed arguments that were found valid. */
+ * plan_size bytes, aligned to 16, zeroed. run is handed arguments that were found valid.
+ * allocate, deallocate and finish serve vjp_compute: memory that kernels can reach, and the wait
+ * for what was queued. */
 struct vjpi_backend {
     size_t plan_size;
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
     const char *(*isa)(const vjp_context *ctx);
-    void (*prepare)(const vjp_context *ctx, const vjpi_call *call, void *state,
-                    size_t *workspace_size);
-    void (*run)(const vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
-                void *stream);
+    const char *(*error)(const vjp_context *ctx);
+    vjp_status (*prepare)(vjp_context *ctx, const vjpi_call *call, void *state,
+                          size_t *workspace_size, vjpi_reason reason);
+    vjp_status (*run)(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+                      void *stream);
+    void *(*allocate)(const vjp_context *ctx, size_t size);
+    void (*deallocate)(const vjp_context *ctx, void *memory);
+    vjp_status (*finish)(vjp_context *ctx);
 };
 
 extern const vjpi_backend vjpi_backend_cpu;
+
+/* module.c: the backend of libvjp_cuda.so, which lies beside libvjp.so; NULL and a reason if it
+ * cannot be had. The module exports one vjpi_module, by the name below. */
+const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
+
+#define VJPI_CUDA_MODULE "libvjp_cuda.so"
+#define VJPI_MODULE_SYMBOL "vjpi_module"
+
+typedef struct vjpi_module {
+    int32_t version; /* vjp_version() of the library it was built with */
+    size_t sizes[2]; /* of a context and of a call: both sides must see the same structs */
+    const vjpi_backend *backend;
+} vjpi_module;
 
 /* ---- overlap.c ---------------------------------------------------------------------------- */
 

@@ -5,8 +5,6 @@
 
 #include "core/internal.h"
 
-#define VJPI_MAX_OPERANDS (VJPI_MAX_TENSORS + 1) /* the tensors, and a row sum behind them */
-
 typedef struct vjpi_dim {
     int64_t n;
     int64_t step[VJPI_MAX_OPERANDS]; /* bytes from one index to the next */

@@ -46,7 +46,11 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
         made->span[i] = vjpi_tensor_span(&call.tensors[i]);
         made->alignment[i] = vjp_dtype_size(call.tensors[i].dtype);
     }
-    ctx->backend->prepare(ctx, &call, made->state, &made->workspace_size);
+    status = ctx->backend->prepare(ctx, &call, made->state, &made->workspace_size, reason);
+    if (status != VJP_OK) {
+        vjpi_deallocate(ctx, made);
+        return status;
+    }
     vjpi_context_retain(ctx);
     *plan = made;
     return VJP_OK;
@@ -121,23 +125,29 @@ vjp_status vjp_plan_run(const vjp_plan *plan, void *const *buffers, void *worksp
 {
     vjpi_reason unsaid = { NULL, 0 };
     vjp_status status = check_run(plan, buffers, workspace, workspace_size, unsaid);
-    if (status == VJP_OK)
-        plan->ctx->backend->run(plan->ctx, plan->state, buffers, workspace, stream);
-    return status;
+    if (status != VJP_OK)
+        return status;
+    return plan->ctx->backend->run(plan->ctx, plan->state, buffers, workspace, stream);
 }
 
 static vjp_status run_once(vjp_plan *plan, void *const *buffers, vjpi_reason reason)
 {
+    const vjpi_backend *backend = plan->ctx->backend;
     size_t size = plan->workspace_size;
-    void *workspace = size > 0 ? vjpi_allocate(plan->ctx, size) : NULL;
+    void *workspace = size > 0 ? backend->allocate(plan->ctx, size) : NULL;
     vjp_status status;
     if (size > 0 && !workspace)
         return vjpi_refuse(reason, VJP_NO_MEMORY, "no memory for a workspace of %zu bytes", size);
     status = check_run(plan, buffers, workspace, size, reason);
-    if (status == VJP_OK)
-        plan->ctx->backend->run(plan->ctx, plan->state, buffers, workspace, NULL);
+    if (status == VJP_OK) {
+        status = backend->run(plan->ctx, plan->state, buffers, workspace, NULL);
+        if (status == VJP_OK)
+            status = backend->finish(plan->ctx);
+        if (status != VJP_OK)
+            vjpi_refuse(reason, status, "the device reports %s", backend->error(plan->ctx));
+    }
     if (workspace)
-        vjpi_deallocate(plan->ctx, workspace);
+        backend->deallocate(plan->ctx, workspace);
     return status;
 }
 

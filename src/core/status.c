@@ -22,6 +22,7 @@ const char *vjp_status_string(vjp_status status)
         NAME(VJP_TOO_LARGE)
         NAME(VJP_NO_MEMORY)
         NAME(VJP_NO_DEVICE)
+        NAME(VJP_DEVICE_ERROR)
 #undef NAME
     }
     return "VJP_UNKNOWN";

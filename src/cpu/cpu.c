@@ -24,6 +24,9 @@
 static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
 {
     const char *cap = getenv("VJP_ISA");
+    if (ctx->options.device_id != 0)
+        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no CPU %d, only 0",
+                           (int)ctx->options.device_id);
     ctx->isa = vjpi_best_isa(cap);
     if (!ctx->isa)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
@@ -35,6 +38,12 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
 static const char *isa_name(const vjp_context *ctx)
 {
     return ctx->isa->name;
+}
+
+static const char *no_error(const vjp_context *ctx)
+{
+    (void)ctx;
+    return "";
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
@@ -224,9 +233,10 @@ static size_t workspace_size(const vjpi_cpu_plan *plan)
     return size > 0 ? (size_t)size + WORKSPACE_ALIGNMENT - 1 : 0;
 }
 
-static void prepare(const vjp_context *ctx, const vjpi_call *call, void *state,
-                    size_t *workspace)
+static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
+                          size_t *workspace, vjpi_reason reason)
 {
+    (void)reason;
     vjpi_cpu_plan *plan = state;
     const vjpi_op *op = call->op;
     int64_t elements = vjpi_numel(&call->tensors[0]);
@@ -247,6 +257,7 @@ static void prepare(const vjp_context *ctx, const vjpi_call *call, void *state,
         add_map(plan, 0, operands, elements);
     }
     *workspace = workspace_size(plan);
+    return VJP_OK;
 }
 
 /* ---- run ---------------------------------------------------------------------------------- */
@@ -280,14 +291,14 @@ static bool is_in_place(const vjpi_cpu_plan *plan, void *const *buffers)
     return false;
 }
 
-static void run(const vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
-                void *stream)
+static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+                      void *stream)
 {
     const vjpi_cpu_plan *plan = state;
     vjpi_job job = { .plan = plan };
     (void)stream;
     if (plan->nstages == 0)
-        return;
+        return VJP_OK;
     int32_t ntensors = plan->nests[0].noperands - (plan->rowsums_size > 0);
     for (int32_t i = 0; i < ntensors; i++)
         job.data[i] = buffers[i];
@@ -303,12 +314,23 @@ static void run(const vjp_context *ctx, const void *state, void *const *buffers,
         stage_run stage = { &job, &plan->stages[s] };
         vjpi_parallel(ctx, stage.stage->ntasks, run_task, &stage);
     }
+    return VJP_OK;
+}
+
+static vjp_status finish(vjp_context *ctx)
+{
+    (void)ctx;
+    return VJP_OK;
 }
 
 const vjpi_backend vjpi_backend_cpu = {
     .plan_size = sizeof(vjpi_cpu_plan),
     .open = open_cpu,
     .isa = isa_name,
+    .error = no_error,
     .prepare = prepare,
     .run = run,
+    .allocate = vjpi_allocate,
+    .deallocate = vjpi_deallocate,
+    .finish = finish,
 };

@@ -21,7 +21,7 @@ typedef struct vjpi_tile {
     ptrdiff_t row_step[VJPI_MAX_OPERANDS]; /* bytes */
     unsigned repeated;                     /* bit i: operand i is one element along n */
     bool stream;                           /* store past the caches */
-    const double *constants;
+    const float *constants;
     void *sums; /* of the compute type: one per row (along) or one per column (across) */
 } vjpi_tile;
 

@@ -65,7 +65,7 @@ INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
     return lead;
 }
 
-INLINE void map_line(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream)
+INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream)
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
@@ -99,10 +99,10 @@ INLINE T sum_block(VV *sums)
 }
 
 /* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. */
-INLINE void along_chain(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream,
+INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
                         T *chain)
 {
-    VV sums[MAX_SUMS][PAIRS], terms[MAX_SUMS];
+    VV sums[VJPI_MAX_SUMS][PAIRS], terms[VJPI_MAX_SUMS];
     for (int i = 0; i < s->nsums; i++)
         for (int p = 0; p < PAIRS; p++)
             sums[i][p] = (VV){ k(0), k(0) };
@@ -126,10 +126,10 @@ INLINE void along_chain(const shape *s, const double *constants, line *l, ptrdif
 
 /* The sums of a whole line: its chains in a binary tree, kept as in a binary counter: level[j]
  * holds the sum of a finished subtree, and a subtree joins its equal as soon as there is one. */
-INLINE void along_line(const shape *s, const double *constants, line *l, ptrdiff_t n, bool stream,
+INLINE void along_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
                        T *total)
 {
-    T level[MAX_LEVELS][MAX_SUMS];
+    T level[MAX_LEVELS][VJPI_MAX_SUMS];
     int top = 0;
     for (ptrdiff_t index = 0; n > 0; index++, n -= VJPI_CHAIN * BLOCK) {
         T *chain = level[top++];
@@ -177,7 +177,7 @@ INLINE void along_body(const shape *s, const vjpi_tile *tile)
 {
     line l;
     copies c;
-    T total[MAX_SUMS], *sums = tile->sums;
+    T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         line_begin(s, tile, row, &l, &c);
         if (can_stream(s, tile, &l))
@@ -193,7 +193,7 @@ INLINE void along_body(const shape *s, const vjpi_tile *tile)
 INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, T *sums,
                         ptrdiff_t at, ptrdiff_t some, bool stream)
 {
-    VV terms[MAX_SUMS];
+    VV terms[VJPI_MAX_SUMS];
     pair(s, tile->constants, l->data, at, some, stream, terms);
     for (int i = 0; i < s->nsums; i++) {
         T *to = sums + i * tile->n + at;
@@ -238,7 +238,7 @@ INLINE void across_body(const shape *s, const vjpi_tile *tile)
 
 INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
 {
-    T sum[MAX_SUMS];
+    T sum[VJPI_MAX_SUMS];
     vjpi_tile one = *tile;
     line l;
     copies c;

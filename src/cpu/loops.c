@@ -26,15 +26,15 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
 
 #include VJPI_LANES_HEADER
-#include "cpu/formulas.h"
+#include "formulas.h"
 
 /* Elements handled at once, and partial sums in flight: 256 bytes of the compute type. */
 #define BLOCK (256 / (int)sizeof(T))
 #define PAIR (2 * LANES)
 #define PAIRS (BLOCK / PAIR)
-#define MAX_SUMS 2
 #define MAX_LEVELS 48
 
 enum {

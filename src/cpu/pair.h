@@ -84,7 +84,7 @@ INLINE void store(const shape *s, int i, char *p, VV v, ptrdiff_t some, bool str
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
  * and leave the sums' terms in terms[]. some > 0: that many elements only. */
-INLINE void pair(const shape *s, const double *constants, char *const *data, ptrdiff_t at,
+INLINE void pair(const shape *s, const float *constants, char *const *data, ptrdiff_t at,
                  ptrdiff_t some, bool stream, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];

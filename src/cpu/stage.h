@@ -29,7 +29,7 @@ struct vjpi_stage {
 typedef struct vjpi_cpu_plan {
     const vjpi_kernel_set *set;
     const vjpi_kernels *kernels;
-    double constants[VJPI_MAX_ATTRS];
+    float constants[VJPI_MAX_ATTRS];
     int32_t nstages;
     int32_t ninputs;
     vjpi_stage stages[VJPI_MAX_STAGES];

@@ -3,7 +3,8 @@
  *
  * Each lane's result depends on that lane alone, also where a rare case is handled for a whole
  * vector at once: a vector is 1, 4, 8 or 16 lanes, and all must give the same bits. Constants
- * come from exp.sollya. */
+ * come from exp.sollya. Whoever includes this has the words of the lanes, and INLINE, RARE and
+ * UNROLL: how its compiler is told. */
 
 #if VJPI_COMPUTE_F64
 #define MAGIC 0x1.8p52         /* z = v + MAGIC holds v rounded to an integer in its low bits */
@@ -30,7 +31,7 @@
 #endif
 
 /* exp(r) for |r| <= ln(2) / 2. */
-static inline V exp_reduced(V r)
+INLINE V exp_reduced(V r)
 {
 #if VJPI_COMPUTE_F64
     static const T c[] = {
@@ -64,7 +65,7 @@ static inline V exp_split(V t, V *z)
  * exp(-|x|) alone would round to a subnormal or to 0 where a large dy still gives a good number.
  * It is applied in three parts, such that no nonzero result is rounded twice and none overflows
  * on the way. Kept out of line: the loops stay small, and ordinary data never comes here. */
-static __attribute__((noinline, cold)) V sigmoid_vjp_late(V x, V t, V dy)
+RARE V sigmoid_vjp_late(V x, V t, V dy)
 {
     V far = pick(gt(t, k(-FURTHEST)), t, k(-FURTHEST));
     V z, power = exp_split(far, &z);
@@ -77,7 +78,7 @@ static __attribute__((noinline, cold)) V sigmoid_vjp_late(V x, V t, V dy)
 }
 
 /* dy * e / (1 + e)^2 with e = exp(-|x|): even in x, and free of the cancellation in s * (1 - s). */
-static inline V sigmoid_vjp(V x, V dy)
+INLINE V sigmoid_vjp(V x, V dy)
 {
     V t = -absolute(x);
     V z, power = exp_split(t, &z);
@@ -88,7 +89,7 @@ static inline V sigmoid_vjp(V x, V dy)
 }
 
 /* dy * (y - y^2). */
-static inline V sigmoid_vjp_from_dst(V y, V dy)
+INLINE V sigmoid_vjp_from_dst(V y, V dy)
 {
     V dx = dy * muladd(-y, y, y);
     M usual = gt(k(HUGE_DST), absolute(y));
@@ -100,14 +101,14 @@ static inline V sigmoid_vjp_from_dst(V y, V dy)
  * behind the inputs. `choice` is constant as well: what is not asked for vanishes. */
 enum { OUTS, TERMS };
 
-typedef void formula(int part, int choice, const V *in, const double *constants, V *out);
+typedef void formula(int part, int choice, const V *in, const float *constants, V *out);
 
-#define OP(name, title, text, accuracy, inputs, attributes, outputs)                           \
-    static inline __attribute__((always_inline)) void name##_formula(                          \
-        int part, int choice, const V *in, const double *constants, V *out)                    \
-    {                                                                                          \
-        (void)part, (void)choice, (void)constants;                                             \
-        inputs attributes outputs                                                              \
+#define OP(name, title, text, accuracy, inputs, attributes, outputs)                        \
+    INLINE void name##_formula(int part, int choice, const V *in, const float *constants,   \
+                               V *out)                                                      \
+    {                                                                                       \
+        (void)part, (void)choice, (void)constants;                                          \
+        inputs attributes outputs                                                           \
     }
 #define IN(name, variable, ...) const V variable = *in++;
 #define F32(name, ...) const V name = k((T)*constants++);
