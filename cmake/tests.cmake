@@ -27,11 +27,19 @@ if(support)
   target_link_libraries(vjp_test_build INTERFACE vjp_test_support)
 endif()
 
+# vjp_test(NAME) - run the executable NAME as a test, in a folder of the build tree.
+function(vjp_test name)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  if(VJP_SANITIZE OR CMAKE_CROSSCOMPILING) # slow: fewer samples, and no waiting at full speed
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "VJP_TEST_QUICK=1;OMP_WAIT_POLICY=passive")
+  endif()
+endfunction()
+
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   if(name STREQUAL "test_unload") # closes the library, and so must not be linked with it
     target_include_directories(${name} PRIVATE include)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
@@ -41,11 +49,25 @@ foreach(file IN LISTS tests)
   else()
     target_link_libraries(${name} PRIVATE vjp_test_build)
   endif()
-  add_test(NAME ${name} COMMAND ${name})
-  if(VJP_SANITIZE OR CMAKE_CROSSCOMPILING) # slow: fewer samples, and no waiting at full speed
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "VJP_TEST_QUICK=1;OMP_WAIT_POLICY=passive")
-  endif()
+  vjp_test(${name})
 endforeach()
+
+# The program `vjp`: each tests/tool/test_*.c. VJP_TOOL is the command as a list of C strings, so that
+# an emulator may come first.
+if(VJP_EXAMPLES)
+  set(command ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:vjp_program>)
+  list(JOIN command "\",\"" command)
+  file(GLOB tests CONFIGURE_DEPENDS tests/tool/test_*.c)
+  foreach(file IN LISTS tests)
+    get_filename_component(name ${file} NAME_WE)
+    string(REPLACE test_ test_tool_ name ${name})
+    add_executable(${name} ${file} tests/tool/support.c)
+    target_compile_definitions(${name} PRIVATE "VJP_TOOL=\"${command}\"")
+    target_link_libraries(${name} PRIVATE vjp_tool vjp_test_build)
+    add_dependencies(${name} vjp_program)
+    vjp_test(${name})
+  endforeach()
+endif()
 
 # tests/exhaustive: a program that runs for an hour (make check-exhaustive), on the machine that
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.

@@ -121,6 +121,21 @@ bool option_number(const arguments *args, const char *name, int64_t low, int64_t
     return true;
 }
 
+const vjp_op_info *find_op(const command *command, const char *name)
+{
+    const vjp_op_info *op = vjp_op_find(name);
+    if (!op)
+        complain(command, MISUSED, "there is no operator %s; `vjp ops` lists them", name);
+    return op;
+}
+
+const char *version_text(char text[VERSION_SIZE])
+{
+    int version = (int)vjp_version();
+    snprintf(text, VERSION_SIZE, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    return text;
+}
+
 static void show_option(const option *o)
 {
     char left[64];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the program `vjp`: the library from the command line. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tool.h"
-#include "vjp/vjp.h"
 
 static const command *const commands[] = {
     &command_info, &command_ops, &command_run, &command_check, &command_bench,
@@ -23,15 +23,15 @@ static int help(FILE *to, int status)
     return status;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     arguments args;
     const char *name = argc > 1 ? argv[1] : "";
     if (!strcmp(name, "--help") || !strcmp(name, "help"))
         return help(stdout, DONE);
     if (!strcmp(name, "--version")) {
-        int version = (int)vjp_version();
-        printf("vjp %d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
+        char version[VERSION_SIZE];
+        printf("vjp %s\n", version_text(version));
         return DONE;
     }
     for (int i = 0; i < COMMANDS; i++) {
@@ -48,4 +48,14 @@ int main(int argc, char **argv)
     if (*name)
         fprintf(stderr, "vjp: there is no command %s\n", name);
     return help(stderr, MISUSED);
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "vjp: standard output: %s\n", strerror(errno));
+        return status ? status : FAILED;
+    }
+    return status;
 }

@@ -1,10 +1,289 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - vjp run: run an operator on .npy files. */
+/* run.c - vjp run: run an operator on .npy files.
+ *
+ * Beside the fixed options, an operator's tensors and attributes are options by their names. The
+ * call is made in steps; the first that fails ends it, and whatever was opened is given back. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vjp/vjp.h>
+
+#include "npy.h"
 #include "tool.h"
+
+static const option options[] = {
+    { "threads", "N", "use at most N threads; 0, the default: as many as OpenMP offers" },
+    { "wide", "DTYPE", "the dtype of outputs that may be wider than the inputs" },
+    { NULL, NULL, NULL },
+};
+
+/* An operator's tensors and attributes are all arguments, so none has more than these. */
+typedef struct call {
+    const arguments *args;
+    const vjp_op_info *op;
+    int32_t ntensors, nattrs;
+    vjp_attr attrs[MAX_ARGUMENTS];
+    npy_input inputs[MAX_ARGUMENTS];
+    npy_output outputs[MAX_ARGUMENTS];
+    vjp_tensor outcomes[MAX_ARGUMENTS]; /* what the outputs are to be */
+    vjp_context *ctx;
+    vjp_plan *plan;
+    void *workspace;
+} call;
+
+static const char *tensor_name(const call *c, int32_t index)
+{
+    return vjp_op_tensor(c->op, index)->name;
+}
+
+static const vjp_tensor *tensor_of(const call *c, int32_t index)
+{
+    return index < c->op->ninputs ? &c->inputs[index].tensor
+                                  : &c->outcomes[index - c->op->ninputs];
+}
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+static bool is_known(const call *c, const char *name)
+{
+    for (const option *o = options; o->name; o++)
+        if (!strcmp(name, o->name))
+            return true;
+    for (int32_t i = 0; i < c->ntensors; i++)
+        if (!strcmp(name, tensor_name(c, i)))
+            return true;
+    for (int32_t i = 0; i < c->op->nattrs; i++)
+        if (!strcmp(name, vjp_op_attr(c->op, i)->name))
+            return true;
+    return false;
+}
+
+static int check_names(call *c)
+{
+    const command *command = c->args->command;
+    const char *name = operand(c->args, 0);
+    if (!name)
+        return complain(command, MISUSED, "which operator? `vjp ops` lists them");
+    c->op = find_op(command, name);
+    if (!c->op)
+        return MISUSED;
+    c->ntensors = c->op->ninputs + c->op->noutputs;
+    for (int i = 0; i < c->args->count; i++)
+        if (c->args->at[i].name && !is_known(c, c->args->at[i].name))
+            return complain(command, MISUSED,
+                            "--%s: %s has no such tensor or attribute; see vjp ops %s",
+                            c->args->at[i].name, name, name);
+    return DONE;
+}
+
+/* Every tensor has a file; standard input and output are one tensor's at most. */
+static int check_files(call *c)
+{
+    const char *standard[2] = { NULL, NULL };
+    for (int32_t i = 0; i < c->ntensors; i++) {
+        const char *name = tensor_name(c, i), *file = option_given(c->args, name);
+        bool output = i >= c->op->ninputs;
+        if (!file)
+            return complain(c->args->command, MISUSED, "--%s FILE is missing: %s of %s", name,
+                            output ? "an output" : "an input", c->op->name);
+        if (strcmp(file, "-"))
+            continue;
+        if (standard[output])
+            return complain(c->args->command, MISUSED, "--%s: - is taken by --%s", name,
+                            standard[output]);
+        standard[output] = name;
+    }
+    return DONE;
+}
+
+/* A value of the attribute's type out of the text; false: it is none. */
+static bool read_value(const vjp_attr_info *info, const char *text, vjp_attr *attr)
+{
+    char *end = NULL;
+    bool yes = !strcmp(text, "1") || !strcmp(text, "true");
+    *attr = (vjp_attr){ .name = info->name, .type = info->type };
+    errno = 0;
+    switch (info->type) {
+    case VJP_ATTR_BOOL:
+        attr->value.b = yes;
+        return yes || !strcmp(text, "0") || !strcmp(text, "false");
+    case VJP_ATTR_S64:
+        attr->value.s64 = strtoll(text, &end, 10);
+        return *text && !*end && !errno;
+    case VJP_ATTR_F32:
+        attr->value.f32 = strtof(text, &end);
+        return *text && !*end && !(errno && isinf(attr->value.f32));
+    case VJP_ATTR_STR:
+        attr->value.str = text;
+        return true;
+    }
+    return false;
+}
+
+static int read_attributes(call *c)
+{
+    static const char *const kinds[] = {
+        [VJP_ATTR_BOOL] = "0, 1, false or true",
+        [VJP_ATTR_S64] = "a whole number of 64 bits",
+        [VJP_ATTR_F32] = "a number in the range of f32",
+    };
+    for (int32_t i = 0; i < c->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(c->op, i);
+        const char *text = option_given(c->args, info->name);
+        if (text && !read_value(info, text, &c->attrs[c->nattrs++]))
+            return complain(c->args->command, MISUSED, "--%s: \"%s\" is not %s", info->name, text,
+                            kinds[info->type]);
+    }
+    return DONE;
+}
+
+/* ---- the tensors --------------------------------------------------------------------------- */
+
+static int open_inputs(call *c)
+{
+    char reason[NPY_REASON_SIZE];
+    for (int32_t i = 0; i < c->op->ninputs; i++)
+        if (!npy_open(option_given(c->args, tensor_name(c, i)), &c->inputs[i], reason))
+            return complain(c->args->command, FAILED, "--%s: %s", tensor_name(c, i), reason);
+    return DONE;
+}
+
+/* The dtype that --wide names, or 0; it must be wanted by some output. */
+static int read_wide(const call *c, vjp_dtype *wide)
+{
+    const char *text = option_given(c->args, "wide");
+    bool wanted = false;
+    *wide = (vjp_dtype)0;
+    if (!text)
+        return DONE;
+    for (int i = 1; vjp_dtype_name((vjp_dtype)i); i++)
+        if (!strcmp(text, vjp_dtype_name((vjp_dtype)i)))
+            *wide = (vjp_dtype)i;
+    if (!*wide)
+        return complain(c->args->command, MISUSED, "--wide: there is no dtype %s", text);
+    for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
+        wanted |= vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_WIDE;
+    if (!wanted)
+        return complain(c->args->command, MISUSED,
+                        "--wide: the outputs of %s have the dtype of its inputs", c->op->name);
+    return DONE;
+}
+
+/* An output is dense, in the shape and dtype of the first input that follows the same rule. Where
+ * no input may be wide, an output is so by --wide. */
+static int describe_outputs(call *c)
+{
+    vjp_dtype wide;
+    int status = read_wide(c, &wide);
+    for (int32_t i = c->op->ninputs; i < c->ntensors && status == DONE; i++) {
+        const vjp_tensor_info *output = vjp_op_tensor(c->op, i);
+        const vjp_tensor *shape = &c->inputs[0].tensor;
+        vjp_dtype dtype = shape->dtype;
+        for (int32_t j = c->op->ninputs - 1; j >= 0; j--) {
+            const vjp_tensor_info *input = vjp_op_tensor(c->op, j);
+            if (input->shape_rule == output->shape_rule)
+                shape = &c->inputs[j].tensor;
+            if (input->dtype_rule == output->dtype_rule)
+                dtype = c->inputs[j].tensor.dtype;
+        }
+        if (wide && output->dtype_rule == VJP_DTYPE_WIDE)
+            dtype = wide;
+        if (vjp_tensor_contiguous(dtype, shape->ndim, shape->shape,
+                                  &c->outcomes[i - c->op->ninputs]) != VJP_OK)
+            status = complain(c->args->command, FAILED, "--%s would be too large", output->name);
+    }
+    return status;
+}
+
+/* ---- the work ------------------------------------------------------------------------------ */
+
+static int make_plan(call *c)
+{
+    const vjp_tensor *tensors[MAX_ARGUMENTS];
+    vjp_context_options how = VJP_CONTEXT_DEFAULTS;
+    char reason[VJP_REASON_SIZE];
+    int64_t threads;
+    if (!option_number(c->args, "threads", 0, INT16_MAX, 0, &threads))
+        return MISUSED;
+    how.num_threads = (int32_t)threads;
+    for (int32_t i = 0; i < c->ntensors; i++)
+        tensors[i] = tensor_of(c, i);
+    if (vjp_context_create(&how, &c->ctx, reason, sizeof(reason)) != VJP_OK ||
+        vjp_plan_create(c->ctx, c->op->name, c->attrs, c->nattrs, tensors, c->ntensors, &c->plan,
+                        reason, sizeof(reason)) != VJP_OK)
+        return complain(c->args->command, FAILED, "%s: %s", c->op->name, reason);
+    return DONE;
+}
+
+static int create_outputs(call *c)
+{
+    char reason[NPY_REASON_SIZE];
+    for (int32_t i = 0; i < c->op->noutputs; i++) {
+        const char *name = tensor_name(c, c->op->ninputs + i);
+        if (!npy_create(option_given(c->args, name), &c->outcomes[i], &c->outputs[i], reason))
+            return complain(c->args->command, FAILED, "--%s: %s", name, reason);
+        for (int32_t j = 0; j < i; j++)
+            if (c->outputs[i].target && c->outputs[j].target &&
+                !strcmp(c->outputs[i].target, c->outputs[j].target))
+                return complain(c->args->command, MISUSED, "--%s: %s is the file of --%s too", name,
+                                c->outputs[i].target, tensor_name(c, c->op->ninputs + j));
+    }
+    return DONE;
+}
+
+static int compute(call *c)
+{
+    void *buffers[MAX_ARGUMENTS];
+    char reason[NPY_REASON_SIZE];
+    size_t size = vjp_plan_workspace_size(c->plan);
+    c->workspace = malloc(size ? size : 1);
+    if (!c->workspace)
+        return complain(c->args->command, FAILED, "no memory for a workspace of %zu bytes", size);
+    for (int32_t i = 0; i < c->op->ninputs; i++)
+        buffers[i] = (void *)c->inputs[i].data; /* inputs are not written */
+    for (int32_t i = 0; i < c->op->noutputs; i++)
+        buffers[c->op->ninputs + i] = c->outputs[i].data;
+    if (vjp_plan_run(c->plan, buffers, c->workspace, size, NULL) != VJP_OK) {
+        vjp_plan_check(c->plan, buffers, c->workspace, size, reason, sizeof(reason));
+        return complain(c->args->command, FAILED, "%s: %s", c->op->name, reason);
+    }
+    if (!npy_commit(c->outputs, c->op->noutputs, reason))
+        return complain(c->args->command, FAILED, "%s", reason);
+    return DONE;
+}
+
+static void give_back(call *c)
+{
+    free(c->workspace);
+    vjp_plan_destroy(c->plan);
+    vjp_context_destroy(c->ctx);
+    for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        npy_abandon(&c->outputs[i]);
+        npy_close(&c->inputs[i]);
+    }
+}
 
 static int run(const arguments *args)
 {
-    return complain(args->command, FAILED, "not written yet");
+    static int (*const steps[])(call *c) = {
+        check_names, check_files, read_attributes, open_inputs,
+        describe_outputs, make_plan, create_outputs, compute,
+    };
+    call c = { .args = args };
+    int status = DONE;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == DONE; i++)
+        status = steps[i](&c);
+    give_back(&c);
+    return status;
 }
 
-const command command_run = { "run", NULL, "run an operator on .npy files", NULL, NULL, run };
+const command command_run = {
+    "run", "NAME", "run an operator on .npy files", options,
+    "--TENSOR FILE... [--ATTRIBUTE VALUE]...\n\n"
+    "`vjp ops NAME` lists an operator's tensors and attributes. Every tensor has a FILE;\n"
+    "- is standard input or standard output.",
+    run
+};

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <vjp/vjp.h>
+
 enum {
     DONE = 0,
     FAILED = 1, /* the work was refused or did not succeed */
@@ -69,6 +71,16 @@ const char *operand(const arguments *args, int index);
  * is wrong and returns false if it is not such a number. */
 bool option_number(const arguments *args, const char *name, int64_t low, int64_t high,
                    int64_t otherwise, int64_t *number);
+
+/* find_op - the operator of that name; says so and returns NULL if there is none. */
+const vjp_op_info *find_op(const command *command, const char *name);
+
+/* version_text - the library's version, "0.1.0". */
+enum {
+    VERSION_SIZE = 16
+};
+
+const char *version_text(char text[VERSION_SIZE]);
 
 /* show_help - the command's own help, on standard output. */
 void show_help(const command *command);

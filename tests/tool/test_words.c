@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_words.c - what the program `vjp` says: help, lists, and an error for every wrong command
+ * line, which names the argument. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+static void assert_prints(outcome got, const char *words)
+{
+    if (got.status != 0 || *got.err || !strstr(got.out, words))
+        fail_msg("expected \"%s\", got status %d, \"%s\" and \"%s\"", words, got.status, got.out,
+                 got.err);
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    folder_clear();
+    numpy_ramp("x.npy", 4, -1);
+    numpy_ramp("g.npy", 4, 10);
+    return 0;
+}
+
+/* ---- help and lists ------------------------------------------------------------------------ */
+
+static void help_is_everywhere(void **state)
+{
+    static const char *const commands[] = { "info", "ops", "run", "check", "bench" };
+    (void)state;
+    outcome all = tool(ARGS("--help"));
+    assert_prints(all, "usage: vjp COMMAND");
+    for (int i = 0; i < COUNT_OF(commands); i++) {
+        char usage[64];
+        snprintf(usage, sizeof usage, "\n  %s ", commands[i]);
+        assert_prints(all, usage);
+    }
+    for (int i = 0; i < COUNT_OF(commands); i++) {
+        char usage[64];
+        snprintf(usage, sizeof usage, "usage: vjp %s", commands[i]);
+        assert_prints(tool(ARGS(commands[i], "--help")), usage);
+    }
+    assert_prints(tool(ARGS("run", "--help")), "--threads N");
+}
+
+static void the_version_is_the_library_s(void **state)
+{
+    char version[32];
+    (void)state;
+    snprintf(version, sizeof version, "vjp %d.%d.%d\n", VJP_VERSION_MAJOR, VJP_VERSION_MINOR,
+             VJP_VERSION_PATCH);
+    outcome got = tool(ARGS("--version"));
+    assert_prints(got, version);
+    assert_string_equal(got.out, version);
+}
+
+static void every_operator_is_listed(void **state)
+{
+    (void)state;
+    outcome list = tool(ARGS("ops"));
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        assert_prints(list, vjp_op_at(i)->name);
+}
+
+/* Blanks and new lines made one blank each, as text is wrapped. */
+static void unwrap(const char *text, char *flat, size_t size)
+{
+    size_t n = 0;
+    for (; *text && n + 1 < size; text++)
+        if (*text != '\n' && (*text != ' ' || (n > 0 && flat[n - 1] != ' ')))
+            flat[n++] = *text;
+        else if (n > 0 && flat[n - 1] != ' ')
+            flat[n++] = ' ';
+    flat[n] = 0;
+}
+
+static void an_operator_is_shown_in_full(void **state)
+{
+    const vjp_op_info *op = *state;
+    static char flat[8192];
+    outcome got = tool(ARGS("ops", op->name));
+    assert_says(got, 0, NULL);
+    unwrap(got.out, flat, sizeof flat);
+    got.out = flat;
+    assert_prints(got, op->title);
+    assert_prints(got, op->formula);
+    assert_prints(got, op->accuracy);
+    const char *at = strstr(flat, "Tensors");
+    for (int32_t i = 0; i < op->ninputs + op->noutputs; i++) { /* in order */
+        char row[64];
+        snprintf(row, sizeof row, "%d %s %s ", (int)i, i < op->ninputs ? "input" : "output",
+                 vjp_op_tensor(op, i)->name);
+        at = at ? strstr(at, row) : NULL;
+        assert_non_null(at);
+    }
+    for (int32_t i = 0; i < op->nattrs; i++) {
+        assert_prints(got, vjp_op_attr(op, i)->name);
+        assert_prints(got, vjp_op_attr(op, i)->meaning);
+    }
+}
+
+static void info_names_the_instruction_set(void **state)
+{
+    vjp_context *ctx = NULL;
+    char words[64];
+    (void)state;
+    unsetenv("VJP_ISA");
+    assert_int_equal(vjp_context_create(NULL, &ctx, NULL, 0), VJP_OK);
+    const char *best = vjp_context_isa(ctx);
+    snprintf(words, sizeof words, "isa       %s, the best that this CPU has\n", best);
+    assert_prints(tool(ARGS("info")), words);
+    setenv("VJP_ISA", "scalar", 1);
+    snprintf(words, sizeof words, "capped by VJP_ISA=scalar; this CPU has %s\n", best);
+    assert_prints(tool(ARGS("info")), strcmp(best, "scalar") ? words : "the best that");
+    setenv("VJP_ISA", "8088", 1);
+    assert_says(tool(ARGS("info")), 1, "VJP_ISA: this build has no instruction set '8088'");
+    unsetenv("VJP_ISA");
+    vjp_context_destroy(ctx);
+}
+
+static void info_names_everything_else(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "version ", "\ncpu ", "\ncaches ", "\nthreads ", "\ncuda " };
+    outcome got = tool(ARGS("info"));
+    for (int i = 0; i < COUNT_OF(lines); i++)
+        assert_prints(got, lines[i]);
+}
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+enum {
+    MOST_ARGS = 16
+};
+
+typedef struct wrong {
+    const char *args[MOST_ARGS];
+    int status;
+    const char *words;
+} wrong;
+
+#define RELU "run", "relu_backward", "--src", "x.npy", "--diff_dst", "g.npy"
+#define HARD                                                                                   \
+    "run", "hard_sigmoid_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
+#define SOFTMAX "run", "softmax_backward", "--dst", "x.npy", "--diff_dst", "g.npy"
+#define D "--diff_src", "d.npy"
+
+static const wrong wrongs[] = {
+    { { NULL }, 2, "usage: vjp COMMAND" },
+    { { "walk" }, 2, "vjp: there is no command walk" },
+    { { "info", "here" }, 2, "vjp info: unexpected argument: here" },
+    { { "info", "--loud" }, 2, "vjp info: there is no option --loud; see vjp info --help" },
+    { { "info", "-h" }, 2, "vjp info: options begin with two dashes: -h" },
+    { { "info", "--help=yes" }, 2, "vjp info: --help takes no value" },
+    { { "ops", "relu" }, 2, "vjp ops: there is no operator relu; `vjp ops` lists them" },
+    { { "ops", "relu_backward", "more" }, 2, "vjp ops: unexpected argument: more" },
+    { { "run" }, 2, "vjp run: which operator? `vjp ops` lists them" },
+    { { "run", "relu", D }, 2, "vjp run: there is no operator relu; `vjp ops` lists them" },
+    { { RELU, D, "--slope", "x.npy" }, 2,
+      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp ops relu_backward" },
+    { { RELU, D, "--axis=1" }, 2, "vjp run: --axis: relu_backward has no such tensor or attribute" },
+    { { RELU, "--diff_src" }, 2, "vjp run: --diff_src needs a value" },
+    { { RELU }, 2, "vjp run: --diff_src FILE is missing: an output of relu_backward" },
+    { { "run", "relu_backward", "--src", "x.npy", D }, 2,
+      "vjp run: --diff_dst FILE is missing: an input of relu_backward" },
+    { { "run", "relu_backward", "--src", "-", "--diff_dst", "-", D }, 2,
+      "vjp run: --diff_dst: - is taken by --src" },
+    { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
+        "--diff_src", "-", "--diff_slope", "-" }, 2,
+      "vjp run: --diff_slope: - is taken by --diff_src" },
+    { { RELU, D, "--use_dst", "yes" }, 2,
+      "vjp run: --use_dst: \"yes\" is not 0, 1, false or true" },
+    { { RELU, D, "--use_dst", "" }, 2, "vjp run: --use_dst: \"\" is not 0, 1, false or true" },
+    { { RELU, D, "--threads", "-1" }, 2,
+      "vjp run: --threads: \"-1\" is not a whole number from 0 to 32767" },
+    { { RELU, D, "--threads", "two" }, 2, "vjp run: --threads: \"two\" is not a whole number" },
+    { { RELU, D, "--wide", "f32" }, 2,
+      "vjp run: --wide: the outputs of relu_backward have the dtype of its inputs" },
+    { { SOFTMAX, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
+    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 1, "vjp run: softmax_backward: diff_src: " },
+    { { SOFTMAX, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
+    { { SOFTMAX, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
+    { { SOFTMAX, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },
+    { { SOFTMAX, D, "--axis", "1" }, 1, "vjp run: softmax_backward: attribute axis: 1 is out of range" },
+    { { HARD, "--alpha", "0.2" }, 1, "vjp run: hard_sigmoid_backward: attribute beta" },
+    { { HARD, "--alpha", "0.2", "--beta", "half" }, 2,
+      "vjp run: --beta: \"half\" is not a number in the range of f32" },
+    { { HARD, "--alpha", "1e39", "--beta", "1" }, 2, "--alpha: \"1e39\" is not a number" },
+    { { HARD, "--alpha", "", "--beta", "1" }, 2, "--alpha: \"\" is not a number" },
+    { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
+        "--diff_src", "d.npy", "--diff_slope", "s.npy", "--data_format=NHWC" }, 1,
+      "vjp run: prelu_backward: attribute data_format: 'NHWC' is not one of" },
+    { { "run", "relu_backward", "--src", "no.npy", "--diff_dst", "g.npy", D }, 1,
+      "vjp run: --src: no.npy: No such file or directory" },
+    { { "run", "relu_backward", "--src", ".", "--diff_dst", "g.npy", D }, 1,
+      "vjp run: --src: .: Is a directory" },
+    { { "run", "relu_backward", "--src", "x.npy", "--diff_dst", "bad.npy", D }, 1,
+      "vjp run: --diff_dst: bad.npy: not a .npy file" },
+};
+
+static void a_wrong_command_line(void **state)
+{
+    const wrong *w = *state;
+    file_write("bad.npy", "not numbers", 11);
+    assert_says(tool(w->args), w->status, w->words);
+    assert_int_equal(folder_count(), 3); /* x.npy, g.npy, bad.npy: no output appears */
+}
+
+int main(void)
+{
+    enum { FIXED = 5, WRONGS = COUNT_OF(wrongs), MOST_OPS = 64 };
+    static struct CMUnitTest tests[FIXED + WRONGS + MOST_OPS] = {
+        cmocka_unit_test(help_is_everywhere),
+        cmocka_unit_test(the_version_is_the_library_s),
+        cmocka_unit_test(every_operator_is_listed),
+        cmocka_unit_test(info_names_the_instruction_set),
+        cmocka_unit_test(info_names_everything_else),
+    };
+    int32_t count = FIXED;
+    for (int i = 0; i < WRONGS; i++) {
+        tests[count] = unit_named(wrongs[i].words, "said", a_wrong_command_line, &wrongs[i]);
+        tests[count++].setup_func = prepare;
+    }
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        tests[count++] = unit_named(vjp_op_at(i)->name, "shown in full",
+                                    an_operator_is_shown_in_full, vjp_op_at(i));
+    return _cmocka_run_group_tests("vjp says", tests, (size_t)count, folder_open, folder_close);
+}
