@@ -18,7 +18,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 
 .PHONY: all configure demo check check-sanitize check-aarch64 bench docs install clean help
 
-all: configure ## build the library, examples, tools and benchmarks (default)
+all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
 
 configure:
@@ -42,8 +42,8 @@ check-aarch64: ## the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)
 	@scripts/check.sh aarch64
 
-bench: all ## run the benchmarks
-	@build/release/bench/bench
+bench: all ## measure time and bandwidth on this machine
+	@build/release/vjp bench
 
 docs: all ## write the operator tables of docs/operators again
 	@build/release/tools/opdoc --write docs/operators

@@ -21,11 +21,10 @@ target_link_libraries(vjp_test_build INTERFACE
   vjp ${test_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 file(GLOB support CONFIGURE_DEPENDS tests/support/*.c)
-if(support)
-  add_library(vjp_test_support STATIC ${support})
-  target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
-  target_link_libraries(vjp_test_build INTERFACE vjp_test_support)
-endif()
+list(REMOVE_ITEM support ${problem_sources})
+add_library(vjp_test_support STATIC ${support})
+target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
+target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
 
 # vjp_test(NAME) - run the executable NAME as a test, in a folder of the build tree.
 function(vjp_test name)
@@ -85,4 +84,13 @@ set_target_properties(exhaustive PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_B
 target_link_libraries(exhaustive PRIVATE vjp_test_build)
 if(NOT CMAKE_CROSSCOMPILING)
   target_compile_options(exhaustive PRIVATE -O3 -march=native -fopenmp-simd)
+endif()
+
+# Declarations of ours against NVIDIA's, where they are found.
+find_path(CUDA_H_INCLUDE_DIR cuda.h HINTS /usr/local/cuda/include)
+if(CUDA_H_INCLUDE_DIR)
+  add_library(cuda_prototypes OBJECT tests/cuda_prototypes.c)
+  target_include_directories(cuda_prototypes SYSTEM PRIVATE ${CUDA_H_INCLUDE_DIR})
+  target_link_libraries(cuda_prototypes PRIVATE vjp_cuda_driver)
+  target_compile_options(cuda_prototypes PRIVATE -Werror=incompatible-pointer-types)
 endif()

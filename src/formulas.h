@@ -52,7 +52,7 @@ INLINE V exp_reduced(V r)
 }
 
 /* exp(t) as 2^n times what is returned, with z = n + MAGIC, for t from -FURTHEST to 0. */
-static inline V exp_split(V t, V *z)
+INLINE V exp_split(V t, V *z)
 {
     *z = muladd(t, k(LOG2_E), k(MAGIC));
     V n = *z - k(MAGIC);

@@ -97,12 +97,14 @@ infiniStatus_t infinirtEventCreate(infinirtEvent_t *event_ptr)
     return infinirtEventCreateWithFlags(event_ptr, INFINIRT_EVENT_DEFAULT);
 }
 
-#define CALL(name, parameters, arguments, needs)                             \
-    infiniStatus_t infinirt##name parameters                                 \
-    {                                                                        \
-        const struct rt_backend *backend = backend_of(current.type);         \
-        return !backend->name ? INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED      \
-               : !(needs)     ? INFINI_STATUS_NULL_POINTER                   \
-                              : backend->name arguments;                     \
+/* The device is set again each time: it may have been refused, or changed behind our back. */
+#define CALL(name, parameters, arguments, needs)                                           \
+    infiniStatus_t infinirt##name parameters                                               \
+    {                                                                                      \
+        const struct rt_backend *backend = backend_of(current.type);                       \
+        infiniStatus_t status = !backend->name ? INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED   \
+                                : !(needs)     ? INFINI_STATUS_NULL_POINTER                \
+                                               : backend->SetDevice(current.id);           \
+        return status == INFINI_STATUS_SUCCESS ? backend->name arguments : status;         \
     }
 #include "infinirt.def"

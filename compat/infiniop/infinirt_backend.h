@@ -2,7 +2,8 @@
 /* infinirt_backend.h - what a device gives to infinirt: a function for each call it serves.
  *
  * NULL stands for DEVICE_TYPE_NOT_SUPPORTED. NULL pointers among the arguments have been refused
- * already, as infinirt.def says; device ids are the backend's to check. */
+ * already, as infinirt.def says; device ids are the backend's to check. SetDevice of the thread's
+ * device has succeeded just before any function of infinirt.def is called. */
 #ifndef VJP_COMPAT_INFINIRT_BACKEND_H
 #define VJP_COMPAT_INFINIRT_BACKEND_H
 

@@ -13,7 +13,7 @@
 
 #define UNROLL
 #include "cpu/lanes_scalar.h"
-#include "cpu/formulas.h"
+#include "formulas.h"
 
 enum {
     BLOCK = 1 << 14,

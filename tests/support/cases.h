@@ -11,9 +11,18 @@
 #include "problem.h"
 #include "random.h"
 
-/* case_draw - problem `number` of the operator. `wide` is the dtype of the tensors that may
+enum {
+    CASE_SMALL = 6000,   /* elements: every path of a CPU's kernels */
+    CASE_MEDIUM = 300000 /* several blocks of a GPU along a dim */
+};
+
+/* case_draw - problem `number` of the operator, small. `wide` is the dtype of the tensors that may
  * differ from the others; equal to dtype where they should not. */
 problem case_draw(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t number);
+
+/* case_draw_within - the same, of at most so many elements. */
+problem case_draw_within(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t number,
+                         int64_t most_elements);
 
 /* A pair of dtypes that a call may have. */
 typedef struct case_dtypes {

@@ -4,16 +4,7 @@
 #define VJP_TESTS_CONTEXTS_H
 
 #include "fpmode.h"
-#include "vjp/vjp.h"
-
-enum {
-    ISAS = 3
-};
-extern const char *const all_isas[ISAS];
-
-/* context_for_isa - a context that uses this very instruction set, NULL if the machine lacks it.
- * The environment is left as it was. options may be NULL. */
-vjp_context *context_for_isa(const char *isa, const vjp_context_options *options);
+#include "isas.h"
 
 /* isa_contexts - one for each of all_isas, NULL where the machine lacks it; filled and emptied by
  * these two fixtures of a test group. */

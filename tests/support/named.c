@@ -2,7 +2,7 @@
 /* named.c - see named.h. */
 #include "named.h"
 
-#include "unit.h"
+#include "base.h"
 
 static void lay_out(named_layout layout, vjp_tensor *tensor)
 {
@@ -15,7 +15,8 @@ static void lay_out(named_layout layout, vjp_tensor *tensor)
         strides[1] = strides[0] * shape[0];
     }
     if (layout == NAMED_CHANNELS_LAST) {
-        assert_int_equal(tensor->ndim, 4);
+        if (tensor->ndim != 4)
+            broken("only images have channels last");
         strides[1] = 1;
         strides[2] = shape[3] * shape[1];
         strides[3] = shape[1];

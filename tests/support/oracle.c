@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "dtypes.h"
 #include "dual.h"
-#include "unit.h"
 
 typedef struct oracle_query {
     const problem *p;
@@ -260,7 +260,7 @@ static const oracle_entry *must_find(const char *op)
 {
     const oracle_entry *entry = find(op);
     if (entry == NULL)
-        fail_msg("the oracle has no line for %s", op);
+        broken("the oracle has no line for %s", op);
     return entry;
 }
 
@@ -269,9 +269,14 @@ int oracle_knows(const char *op)
     return find(op) != NULL;
 }
 
-oracle_domain oracle_input_domain(const problem *p, int32_t input)
+oracle_domain oracle_home_domain(const problem *p, int32_t home)
 {
-    return must_find(p->op->name)->domain(p, input);
+    oracle_domain narrowest = ORACLE_ANY;
+    const oracle_entry *entry = must_find(p->op->name);
+    for (int32_t i = 0; i < p->op->ninputs; i++)
+        if (p->home[i] == home && entry->domain(p, i) > narrowest)
+            narrowest = entry->domain(p, i);
+    return narrowest;
 }
 
 long double oracle_ulps(const problem *p, int gradient_is_one)

@@ -26,7 +26,8 @@ typedef void (*oracle_visit)(void *user, int32_t output, int64_t index, long dou
 /* oracle_knows - whether the table has a line for the operator. */
 int oracle_knows(const char *op);
 
-oracle_domain oracle_input_domain(const problem *p, int32_t input);
+/* oracle_home_domain - the narrowest domain among the inputs that live at the address of `home`. */
+oracle_domain oracle_home_domain(const problem *p, int32_t home);
 
 /* oracle_ulps - the stated bound, in ULP, of an elementwise output; tighter for some operators if
  * every gradient is 1. 0.5 means correctly rounded, ties too. */

@@ -3,10 +3,11 @@
 #include "problem.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "unit.h"
+#include "base.h"
 
 problem problem_start(const char *op)
 {
@@ -14,9 +15,10 @@ problem problem_start(const char *op)
     memset(&p, 0, sizeof p);
     p.op = vjp_op_find(op);
     if (p.op == NULL)
-        fail_msg("the library has no operator %s", op);
+        broken("the library has no operator %s", op);
     p.ntensors = p.op->ninputs + p.op->noutputs;
-    assert_true(p.ntensors <= PROBLEM_TENSORS);
+    if (p.ntensors > PROBLEM_TENSORS)
+        broken("%s has more than %d tensors", op, PROBLEM_TENSORS);
     for (int32_t t = 0; t < p.ntensors; t++)
         p.home[t] = t;
     return p;
@@ -24,7 +26,8 @@ problem problem_start(const char *op)
 
 void problem_add_attr(problem *p, vjp_attr attr)
 {
-    assert_true(p->nattrs < PROBLEM_ATTRS);
+    if (p->nattrs == PROBLEM_ATTRS)
+        broken("%s has more than %d attributes", p->op->name, PROBLEM_ATTRS);
     p->attrs[p->nattrs++] = attr;
 }
 
@@ -36,8 +39,7 @@ vjp_attr problem_attr(const problem *p, const char *name)
     for (int32_t i = 0; i < p->op->nattrs; i++)
         if (strcmp(vjp_op_attr(p->op, i)->name, name) == 0)
             return vjp_op_attr(p->op, i)->default_value;
-    fail_msg("%s has no attribute %s", p->op->name, name);
-    return p->attrs[0];
+    broken("%s has no attribute %s", p->op->name, name);
 }
 
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
@@ -49,7 +51,8 @@ void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndi
         vjp_status status = vjp_tensor_contiguous(info->dtype_rule == VJP_DTYPE_WIDE ? wide : dtype,
                                                   is_slope ? slope_ndim : ndim,
                                                   is_slope ? slope_shape : shape, &p->tensors[t]);
-        assert_status(VJP_OK, status, NULL);
+        if (status != VJP_OK)
+            broken("%s: %s", info->name, vjp_status_string(status));
     }
 }
 
@@ -64,8 +67,7 @@ int32_t problem_tensor(const problem *p, const char *name)
     for (int32_t t = 0; t < p->ntensors; t++)
         if (strcmp(vjp_op_tensor(p->op, t)->name, name) == 0)
             return t;
-    fail_msg("%s has no tensor %s", p->op->name, name);
-    return -1;
+    broken("%s has no tensor %s", p->op->name, name);
 }
 
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason)

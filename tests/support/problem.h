@@ -40,7 +40,7 @@ void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndi
 /* problem_share - let `output` live at the address of `input`, with the same layout. */
 void problem_share(problem *p, int32_t output, int32_t input);
 
-/* problem_tensor - the index of the tensor of that name; fails the test if there is none. */
+/* problem_tensor - the index of the tensor of that name; there must be one. */
 int32_t problem_tensor(const problem *p, const char *name);
 
 /* problem_create - vjp_plan_create with the problem's arguments. */

@@ -52,15 +52,6 @@ static void place(trial *t, int32_t tensor)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-static oracle_domain narrowest_domain(const problem *p, int32_t home)
-{
-    oracle_domain narrowest = ORACLE_ANY;
-    for (int32_t i = 0; i < p->op->ninputs; i++)
-        if (p->home[i] == home && oracle_input_domain(p, i) > narrowest)
-            narrowest = oracle_input_domain(p, i);
-    return narrowest;
-}
-
 static void read_dense(const trial *t, int32_t tensor, double *values)
 {
     const vjp_tensor *description = &t->p.tensors[tensor];
@@ -88,7 +79,7 @@ static void draw_values(trial *t)
         if (!is_home(t, i))
             continue;
         memset(t->memory[i].bytes, GAP, t->memory[i].size);
-        oracle_domain domain = narrowest_domain(&t->p, i);
+        oracle_domain domain = oracle_home_domain(&t->p, i);
         for (walk w = walk_tensor(description); w.more; walk_next(&w))
             element_write(description->dtype, element_at(t, i, w.offset),
                           value_draw(&random, description->dtype, domain, specials));

@@ -27,14 +27,6 @@ struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFu
     return (struct CMUnitTest){ name, test, NULL, NULL, (void *)(intptr_t)state };
 }
 
-void *unit_malloc(size_t size)
-{
-    void *memory = malloc(size > 0 ? size : 1);
-    if (memory == NULL)
-        fail_msg("the test is out of memory: %zu bytes", size);
-    return memory;
-}
-
 int unit_quick(void)
 {
     return getenv("VJP_TEST_QUICK") != NULL;

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base.h"
 #include "vjp/vjp.h"
 
 /* UNIT_SANITIZED - 1 under AddressSanitizer and ThreadSanitizer, which take malloc's place and
@@ -25,8 +26,6 @@
 #define UNIT_SANITIZED 0
 #endif
 
-#define COUNT_OF(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
-
 /* assert_status - fail with both names and the reason unless `got` is `wanted`. */
 #define assert_status(wanted, got, reason) \
     unit_assert_status((wanted), (got), (reason), __FILE__, __LINE__)
@@ -37,9 +36,6 @@ void unit_assert_status(vjp_status wanted, vjp_status got, const char *reason, c
 /* unit_named - a test of that state, called "subject: what". Its name is never freed. */
 struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFunction test,
                              const void *state);
-
-/* unit_malloc - memory, or a failed test. Freed by free(). */
-void *unit_malloc(size_t size);
 
 /* unit_quick - whether VJP_TEST_QUICK asks for a tenth of the samples and no huge tensors:
  * for emulators and sanitizers. */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_cases.c - what is measured, as data. */
+#include "bench.h"
+
+#define ALL { VJP_F32, VJP_BF16, VJP_F16, VJP_F64 }
+#define NO_F64 { VJP_F32, VJP_F16, VJP_BF16, 0 }
+#define NO_ATTRS { { 0 } }, 0
+
+/* A row: name, operator, layout, attributes, shape; then slope shape, sizes, dtypes. */
+#define ROW(name, op, layout, ...) { name, op, 0, 0, layout, __VA_ARGS__ }
+
+enum {
+    KI = 1 << 10,
+    MI = 1 << 20
+};
+
+/* clang-format off */
+#define FROM_CACHE_TO_MEMORY { 4 * KI, 64 * KI, MI, 16 * MI, 64 * MI, 0 }
+#define IN_CACHE { 4 * KI, 64 * KI, 0 }
+#define IN_MEMORY { MI, 16 * MI, 64 * MI, 0 }
+
+static const bench_case cpu_cases[] = {
+    { ROW("relu, one element", "relu_backward", NAMED_PLAIN, USE_DST(0), 1, { 1 }, NO_SLOPE),
+      { 0 }, { VJP_F32 } },
+    { ROW("relu", "relu_backward", NAMED_PLAIN, USE_DST(0), 1, { FILL }, NO_SLOPE),
+      FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("hard_sigmoid", "hard_sigmoid_backward", NAMED_PLAIN, LINE(0.2f, 0.5f), 1, { FILL },
+          NO_SLOPE), FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("sigmoid from src", "sigmoid_backward", NAMED_PLAIN, USE_DST(0), 1, { FILL }, NO_SLOPE),
+      FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("sigmoid from dst", "sigmoid_backward", NAMED_PLAIN, USE_DST(1), 1, { FILL }, NO_SLOPE),
+      FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("prelu NCX", "prelu_backward", NAMED_PLAIN, FORMAT("NCX"), 4, { FILL, 64, 8, 8 },
+          1, { 64 }), IN_CACHE, ALL },
+    { ROW("prelu NCX", "prelu_backward", NAMED_PLAIN, FORMAT("NCX"), 4, { FILL, 64, 112, 112 },
+          1, { 64 }), IN_MEMORY, ALL },
+    { ROW("prelu NXC", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 2, { FILL, 1024 },
+          1, { 1024 }), FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("prelu, one slope", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 1, { FILL },
+          1, { 1 }), FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1024 }, NO_SLOPE),
+      FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 32768 }, NO_SLOPE),
+      FROM_CACHE_TO_MEMORY, ALL },
+    { ROW("softmax axis 1", "softmax_backward", NAMED_PLAIN, AXIS(1), 4, { FILL, 64, 8, 8 },
+          NO_SLOPE), IN_CACHE, ALL },
+    { ROW("softmax axis 1", "softmax_backward", NAMED_PLAIN, AXIS(1), 4, { FILL, 64, 112, 112 },
+          NO_SLOPE), IN_MEMORY, ALL },
+};
+
+#define MAP_SIZES { 4 * KI, 16 * MI, 256 * MI, 0 }
+#define ROW_SIZES { 256 * MI, 0 }
+#define SMALL { 4 * KI, 0 }
+
+static const bench_case cuda_cases[] = {
+    { ROW("relu", "relu_backward", NAMED_PLAIN, USE_DST(0), 1, { FILL }, NO_SLOPE),
+      MAP_SIZES, ALL },
+    { ROW("sigmoid from src", "sigmoid_backward", NAMED_PLAIN, USE_DST(0), 1, { FILL }, NO_SLOPE),
+      MAP_SIZES, ALL },
+    { ROW("sigmoid from dst", "sigmoid_backward", NAMED_PLAIN, USE_DST(1), 1, { FILL }, NO_SLOPE),
+      MAP_SIZES, ALL },
+    { ROW("hard_sigmoid", "hard_sigmoid_backward", NAMED_PLAIN, LINE(0.2f, 0.5f), 1, { FILL },
+          NO_SLOPE), MAP_SIZES, ALL },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 64 }, NO_SLOPE),
+      { 4 * KI, 256 * MI, 0 }, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1024 }, NO_SLOPE),
+      { 4 * KI, 256 * MI, 0 }, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 8192 }, NO_SLOPE),
+      ROW_SIZES, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 32768 }, NO_SLOPE),
+      ROW_SIZES, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { 4096, 50257 }, NO_SLOPE),
+      { 0 }, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 65536 }, NO_SLOPE),
+      ROW_SIZES, NO_F64 },
+    { ROW("softmax rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 131072 }, NO_SLOPE),
+      ROW_SIZES, NO_F64 },
+    { ROW("softmax axis 1", "softmax_backward", NAMED_PLAIN, AXIS(1), 3, { 256, 1000, 1024 },
+          NO_SLOPE), { 0 }, NO_F64 },
+    { ROW("prelu NCX", "prelu_backward", NAMED_PLAIN, FORMAT("NCX"), 4, { FILL, 64, 8, 8 },
+          1, { 64 }), SMALL, NO_F64 },
+    { ROW("prelu NCX", "prelu_backward", NAMED_PLAIN, FORMAT("NCX"), 4, { 256, 64, 112, 112 },
+          1, { 64 }), { 0 }, NO_F64 },
+    { ROW("prelu NXC", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 2, { 65536, 4096 },
+          1, { 4096 }), { 0 }, NO_F64 },
+    { ROW("prelu, one slope", "prelu_backward", NAMED_PLAIN, FORMAT("NCX"), 4,
+          { 256, 64, 112, 112 }, 1, { 1 }), { 0 }, NO_F64 },
+    { ROW("prelu, slope of a sample", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 4,
+          { 256, 64, 112, 112 }, 3, { 64, 112, 112 }), { 0 }, NO_F64 },
+    { ROW("prelu, slope of a pixel", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 4,
+          { 256, 64, 112, 112 }, 3, { 1, 112, 112 }), { 0 }, NO_F64 },
+    { ROW("relu, transposed", "relu_backward", NAMED_CHANNELS_LAST, USE_DST(0), 4,
+          { 256, 64, 112, 112 }, NO_SLOPE), { 0 }, { VJP_F32, VJP_BF16 } },
+};
+/* clang-format on */
+
+const bench_case *bench_cases_of(vjp_device device, int64_t *count)
+{
+    bool cpu = device == VJP_CPU;
+    *count = cpu ? (int64_t)(sizeof(cpu_cases) / sizeof(cpu_cases[0]))
+                 : (int64_t)(sizeof(cuda_cases) / sizeof(cuda_cases[0]));
+    return cpu ? cpu_cases : cuda_cases;
+}
+
+bool bench_case_at(const bench_case *c, int64_t size, vjp_dtype dtype, named_problem *made)
+{
+    int64_t rest = 1;
+    *made = c->problem;
+    made->dtype = made->wide = dtype;
+    if (made->shape[0] != FILL)
+        return size == 0;
+    for (int32_t d = 1; d < made->ndim; d++)
+        rest *= made->shape[d];
+    made->shape[0] = size / rest;
+    return made->shape[0] > 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.h - what the parts of `vjp check` share. */
+#ifndef VJP_CHECK_H
+#define VJP_CHECK_H
+
+#include "named.h"
+#include "probe.h"
+#include "tool.h"
+
+typedef struct checks {
+    vjp_context *context, *reference;
+    memory device, host; /* the reference runs in the host's */
+    bool quick, large;
+    bool terminal; /* show progress */
+    int64_t planned, passed, failed;
+} checks;
+
+/* checks_problem - run a problem on both sides and compare. */
+void checks_problem(checks *c, const problem *p, uint64_t number);
+
+/* checks_count - count one check and, if it failed, describe it. */
+void checks_count(checks *c, const probe *t, bool passed);
+
+/* Each returns how many checks it has; a dry run only counts them. */
+int64_t check_threads(checks *c, bool dry);
+int64_t check_large(checks *c, bool dry);
+
+/* Long rows, many columns, transposes: up to some 10^7 elements. */
+enum {
+    LONG_PROBLEMS = 36
+};
+extern const named_problem long_problems[LONG_PROBLEMS];
+
+#endif
