@@ -11,6 +11,8 @@
 #include "exhaustive.h"
 #include "points.h"
 
+#define INLINE static inline
+#define RARE static
 #define UNROLL
 #include "cpu/lanes_scalar.h"
 #include "formulas.h"

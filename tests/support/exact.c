@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base.h"
 #include "dtypes.h"
-#include "unit.h"
 
 /* Numbers live in a small pool until the next question: no slope needs more of them. */
 enum {
@@ -19,7 +19,8 @@ static _Thread_local int initialised, used;
 
 static number fresh(void)
 {
-    assert_true(used < MOST_NUMBERS);
+    if (used == MOST_NUMBERS)
+        broken("a slope takes more than %d numbers", MOST_NUMBERS);
     if (used == initialised)
         mpfr_init2(pool[initialised++], EXACT_BITS);
     return pool[used++];
@@ -79,7 +80,7 @@ int exact_slope(const problem *p, double x, double w, mpfr_t slope)
     slope_function *function = find_slope(p->op->name);
     number result = NULL;
     if (function == NULL)
-        fail_msg("no exact slope for %s", p->op->name);
+        broken("no exact slope for %s", p->op->name);
     used = 0;
     int depends = function(p, x, w, &result);
     if (depends)

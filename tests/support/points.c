@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "dtypes.h"
 #include "quick.h"
-#include "unit.h"
 #include "values.h"
 
 static const double LN_2 = 0.69314718055994530942;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "unit.h"
+#include "base.h"
 
 typedef long double number;
 
