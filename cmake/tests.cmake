@@ -87,10 +87,9 @@ if(NOT CMAKE_CROSSCOMPILING)
 endif()
 
 # Declarations of ours against NVIDIA's, where they are found.
-find_path(CUDA_H_INCLUDE_DIR cuda.h HINTS /usr/local/cuda/include)
-if(CUDA_H_INCLUDE_DIR)
+if(CUDAToolkit_FOUND)
   add_library(cuda_prototypes OBJECT tests/cuda_prototypes.c)
-  target_include_directories(cuda_prototypes SYSTEM PRIVATE ${CUDA_H_INCLUDE_DIR})
+  target_include_directories(cuda_prototypes SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(cuda_prototypes PRIVATE vjp_cuda_driver)
   target_compile_options(cuda_prototypes PRIVATE -Werror=incompatible-pointer-types)
 endif()

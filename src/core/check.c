@@ -77,17 +77,6 @@ static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_
 
 /* ---- one tensor --------------------------------------------------------------------------- */
 
-int64_t vjpi_numel(const vjp_tensor *tensor)
-{
-    int64_t numel = 1;
-    for (int32_t d = 0; d < tensor->ndim; d++)
-        if (tensor->shape[d] == 0)
-            return 0; /* the other dims' product need not fit */
-    for (int32_t d = 0; d < tensor->ndim; d++)
-        numel *= tensor->shape[d];
-    return numel;
-}
-
 /* Half the range of int64_t, so that distances between two tensors fit as well. */
 #define MAX_BYTES (INT64_MAX / 2)
 

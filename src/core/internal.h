@@ -64,7 +64,7 @@ struct vjp_context {
     int64_t cache_size;         /* CPU: bytes of the last-level cache */
     atomic_int error;           /* CUDA: the last error that the device reported; 0: none */
     int32_t arch;               /* CUDA: 90 for compute capability 9.0 */
-    char arch_name[8];          /* CUDA: "sm_90" */
+    char arch_name[16];         /* CUDA: "sm_90" */
 };
 
 void *vjpi_allocate(const vjp_context *ctx, size_t size);
@@ -95,6 +95,8 @@ vjp_status vjpi_check(const char *op, const vjp_attr *attrs, int32_t nattrs,
 /* A description's own sanity: struct_size, dtype, ndim, dims, and sizes that fit in 62 bits. */
 vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_reason reason);
 
+/* ---- layout.c ----------------------------------------------------------------------------- */
+
 int64_t vjpi_numel(const vjp_tensor *tensor);
 
 /* ---- the devices -------------------------------------------------------------------------- */
@@ -124,7 +126,7 @@ extern const vjpi_backend vjpi_backend_cpu;
 const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
 
 #define VJPI_CUDA_MODULE "libvjp_cuda.so"
-#define VJPI_MODULE_SYMBOL "vjpi_module"
+#define VJPI_CUDA_SYMBOL "vjpi_cuda_module"
 
 typedef struct vjpi_module {
     int32_t version; /* vjp_version() of the library it was built with */

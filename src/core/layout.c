@@ -7,6 +7,17 @@
 
 #include "core/layout.h"
 
+int64_t vjpi_numel(const vjp_tensor *tensor)
+{
+    int64_t numel = 1;
+    for (int32_t d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] == 0)
+            return 0; /* the other dims' product need not fit */
+    for (int32_t d = 0; d < tensor->ndim; d++)
+        numel *= tensor->shape[d];
+    return numel;
+}
+
 /* Turn dim d around in every operand if the output walks it downwards. */
 static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t output)
 {

@@ -45,7 +45,7 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
         return NULL;
     }
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    module = handle ? dlsym(handle, VJPI_MODULE_SYMBOL) : NULL;
+    module = handle ? dlsym(handle, VJPI_CUDA_SYMBOL) : NULL;
     if (!module) {
         vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s", dlerror());
         return NULL;

@@ -3,8 +3,9 @@
  *
  * Each thread has a current device, at first CPU 0; every call below that names no device works on
  * it. On the CPU all work is done when the call returns: a stream is NULL, an event has always
- * happened. Where a pointer is needed and is NULL the answer is NULL_POINTER, on a device that this
- * build does not serve DEVICE_TYPE_NOT_SUPPORTED, for an id that is not there DEVICE_NOT_FOUND. */
+ * happened. On NVIDIA GPUs streams, events and graphs are CUDA's. Where a pointer is needed and is
+ * NULL the answer is NULL_POINTER, on a device type that is not served DEVICE_TYPE_NOT_SUPPORTED,
+ * for a device that is not in this machine DEVICE_NOT_FOUND. */
 #ifndef VJP_COMPAT_INFINIRT_H
 #define VJP_COMPAT_INFINIRT_H
 

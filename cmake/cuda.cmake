@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# libvjp_cuda.so: the CUDA backend, a module that libvjp.so loads when it is asked for a GPU. Its
+# host side is plain C; only src/cuda/kernels.cu needs nvcc, and is compiled once for each dtype.
+
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "nvcc not found: no CUDA module")
+  return()
+endif()
+
+# Machine code for each generation, and PTX of the newest for those to come.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120)
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+
+add_library(vjp_cuda MODULE src/cuda/cuda.c src/cuda/stages.c src/cuda/shapes.c
+  src/core/layout.c src/core/status.c src/core/table.c)
+target_link_libraries(vjp_cuda PRIVATE vjp_build CUDA::cudart_static)
+target_link_options(vjp_cuda PRIVATE
+  -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/cuda/module.map -Wl,-z,defs)
+set_target_properties(vjp_cuda PROPERTIES
+  LINKER_LANGUAGE C LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/module.map)
+
+foreach(dtype_line IN LISTS dtypes)
+  string(REGEX MATCH "^DTYPE\\(([a-z0-9_]+), .*, ([a-z0-9_]+)\\)" match "${dtype_line}")
+  set(object vjp_cuda_${CMAKE_MATCH_1})
+  add_library(${object} OBJECT src/cuda/kernels.cu)
+  set_target_properties(${object} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
+  target_include_directories(${object} PRIVATE include src)
+  target_compile_definitions(${object} PRIVATE
+    VJPI_DTYPE=${CMAKE_MATCH_1} VJPI_COMPUTE=${CMAKE_MATCH_2})
+  # The CPU's bits: no contraction.
+  target_compile_options(${object} PRIVATE -fmad=false -Xcompiler=-fvisibility=hidden)
+  target_sources(vjp_cuda PRIVATE $<TARGET_OBJECTS:${object}>)
+endforeach()
+
+install(TARGETS vjp_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda.c - the CUDA backend: contexts, plans, runs. All of it is plain C over CUDA's runtime; the
+ * kernels are in kernels.cu.
+ *
+ * A run queues one or two launches on the caller's stream and nothing else: no copy, no allocation,
+ * no wait. Kernels are loaded when a plan is made, so that even the first run may be captured into
+ * a graph. The caller's current device is left as it was. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cuda/stage.h"
+
+#define LEAST_ARCH 80       /* that the kernels are built for */
+#define CLUSTER_ARCH 90     /* the first with clusters of blocks, */
+#define PORTABLE_CLUSTER 8  /* of so many everywhere, and of more on some */
+
+/* ---- errors and devices ------------------------------------------------------------------- */
+
+/* Keep the error for vjp_context_error, and take it from those that the caller would see next. */
+static vjp_status device_error(vjp_context *ctx, cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return VJP_OK;
+    (void)cudaGetLastError();
+    atomic_store_explicit(&ctx->error, (int)error, memory_order_relaxed);
+    return VJP_DEVICE_ERROR;
+}
+
+static const char *error_name(const vjp_context *ctx)
+{
+    int error = atomic_load_explicit(&ctx->error, memory_order_relaxed);
+    return error == 0 ? "" : cudaGetErrorName((cudaError_t)error);
+}
+
+/* Work on the context's device; leave with what enter found. */
+static cudaError_t enter_device(const vjp_context *ctx, int *caller)
+{
+    cudaError_t error = cudaGetDevice(caller);
+    if (error == cudaSuccess && *caller != ctx->options.device_id)
+        error = cudaSetDevice(ctx->options.device_id);
+    return error;
+}
+
+static void leave_device(const vjp_context *ctx, int caller)
+{
+    if (caller != ctx->options.device_id)
+        (void)cudaSetDevice(caller);
+}
+
+/* ---- contexts ----------------------------------------------------------------------------- */
+
+/* The device's own architecture, or less if VJP_CUDA_ARCH says so. */
+static vjp_status choose_arch(vjp_context *ctx, int own, vjpi_reason reason)
+{
+    const char *cap = getenv("VJP_CUDA_ARCH");
+    char *end;
+    if (own < LEAST_ARCH)
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "CUDA: device %d has compute capability %d.%d, at least %d.%d is needed",
+                           (int)ctx->options.device_id, own / 10, own % 10, LEAST_ARCH / 10,
+                           LEAST_ARCH % 10);
+    ctx->arch = own;
+    if (cap && *cap) {
+        long arch = strtol(cap, &end, 10);
+        if (*end || arch < LEAST_ARCH || arch > 999)
+            return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                               "VJP_CUDA_ARCH: '%.32s' is not a number like 80 or 90", cap);
+        ctx->arch = arch < own ? (int32_t)arch : own;
+    }
+    snprintf(ctx->arch_name, sizeof(ctx->arch_name), "sm_%d", (int)ctx->arch);
+    return VJP_OK;
+}
+
+static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
+{
+    int count = 0, major = 0, minor = 0, id = ctx->options.device_id;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && (id < 0 || id >= count))
+        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no CUDA device %d, there %s %d",
+                           id, count == 1 ? "is" : "are", count);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, id);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s (%s)", cudaGetErrorString(error),
+                           cudaGetErrorName(error));
+    }
+    return choose_arch(ctx, 10 * major + minor, reason);
+}
+
+static const char *arch_name(const vjp_context *ctx)
+{
+    return ctx->arch_name;
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+static const vjpi_cuda_kernels *kernels_of(const vjpi_call *call)
+{
+    switch (call->dtype) {
+#define DTYPE(name, suffix, ...)                                                        \
+    case VJP_##suffix:                                                                  \
+        return &vjpi_cuda_kernels_##name[call->op->formula][call->choice][call->wide];
+#include "dtypes.def"
+#undef DTYPE
+    }
+    return NULL;
+}
+
+/* Blocks of a cluster, at most: sixteen only where a whole one is known to fit. */
+static int32_t most_cluster(int32_t arch)
+{
+    if (arch < CLUSTER_ARCH)
+        return 1;
+    return arch < 110 ? VJPI_CUDA_CLUSTER : PORTABLE_CLUSTER;
+}
+
+/* Load a kernel now; a cluster above the portable size must be asked for. */
+static cudaError_t load(const void *kernel, uint32_t cluster)
+{
+    struct cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error == cudaSuccess && cluster > PORTABLE_CLUSTER)
+        error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    return error;
+}
+
+/* Load every kernel that a run of this stage may launch. */
+static cudaError_t load_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                              int64_t *blocks)
+{
+    cudaError_t error = cudaSuccess;
+    for (int vectors = 0; vectors <= stage->vectors && error == cudaSuccess; vectors++)
+        for (int exact = 0; exact <= vectors && error == cudaSuccess; exact++) {
+            vjpi_cuda_launch launch;
+            vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
+            *blocks = launch.blocks > *blocks ? launch.blocks : *blocks;
+            error = load(launch.kernel, launch.cluster);
+        }
+    if (error == cudaSuccess && plan->kernels->join)
+        error = load(plan->kernels->join, 1);
+    return error;
+}
+
+static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
+                          size_t *workspace_size, vjpi_reason reason)
+{
+    vjpi_cuda_plan *plan = state;
+    int64_t blocks = 0;
+    int caller;
+    plan->kernels = kernels_of(call);
+    plan->most_cluster = most_cluster(ctx->arch);
+    vjpi_cuda_prepare(call, plan, workspace_size);
+    cudaError_t error = enter_device(ctx, &caller);
+    if (error == cudaSuccess) {
+        for (int32_t s = 0; s < plan->nstages && error == cudaSuccess; s++)
+            error = load_stage(plan, &plan->stages[s], &blocks);
+        leave_device(ctx, caller);
+    }
+    if (error != cudaSuccess) {
+        vjp_status status = device_error(ctx, error);
+        return vjpi_refuse(reason, status, "CUDA: %s", error_name(ctx));
+    }
+    if (blocks > INT32_MAX)
+        return vjpi_refuse(reason, VJP_TOO_LARGE, "CUDA: more than 2^31 - 1 blocks");
+    return VJP_OK;
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+/* Do all dense operands begin at the same place within a vector; at its start? */
+static bool begin_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                        char *const *data, bool *exact)
+{
+    uintptr_t first = 0;
+    bool seen = false;
+    for (int32_t i = 0; i < plan->noperands; i++) {
+        if (!(stage->dense >> i & 1))
+            continue;
+        uintptr_t part = (uintptr_t)data[i] / (uintptr_t)plan->size[i] %
+                         (uintptr_t)stage->elements;
+        if (seen && part != first)
+            return false;
+        first = part;
+        seen = true;
+    }
+    *exact = first == 0 && stage->aligned;
+    return true;
+}
+
+static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
+{
+    cudaLaunchAttribute cluster = { .id = cudaLaunchAttributeClusterDimension };
+    cudaLaunchConfig_t config = {
+        .gridDim = { (unsigned)l->blocks, 1, 1 },
+        .blockDim = { l->x, l->y, 1 },
+        .dynamicSmemBytes = l->shared,
+        .stream = stream,
+        .attrs = &cluster,
+        .numAttrs = l->cluster > 1,
+    };
+    void *arguments[] = { &l->loop };
+    cluster.val.clusterDim.x = l->cluster;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    return cudaLaunchKernelExC(&config, l->kernel, arguments);
+}
+
+static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                             char *const *data, void *partials, cudaStream_t stream)
+{
+    bool exact = false;
+    bool vectors = stage->vectors && begin_alike(plan, stage, data, &exact);
+    vjpi_cuda_launch l;
+    vjpi_cuda_shape(plan, stage, vectors, exact, &l);
+    for (int32_t i = 0; i < plan->noperands; i++)
+        l.loop.data[i] = data[i];
+    l.loop.partials = l.loop.nsegments > 1 ? partials : NULL;
+    cudaError_t error = launch(&l, stream);
+    if (error == cudaSuccess && l.loop.nsegments > 1) {
+        vjpi_cuda_shape_join(plan, &l, &l);
+        error = launch(&l, stream);
+    }
+    return error;
+}
+
+static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+                      void *stream)
+{
+    const vjpi_cuda_plan *plan = state;
+    char *data[VJPI_MAX_OPERANDS] = { NULL }, *partials;
+    uintptr_t up = -(uintptr_t)workspace % (uintptr_t)plan->compute_size;
+    int caller;
+    if (plan->nstages == 0)
+        return VJP_OK;
+    for (int32_t i = 0; i < plan->ntensors; i++)
+        data[i] = (char *)buffers[i] + plan->offset[i];
+    if (plan->rowsums_size > 0)
+        data[plan->ntensors] = (char *)workspace + up;
+    partials = workspace ? (char *)workspace + up + plan->rowsums_size : NULL;
+    cudaError_t error = enter_device(ctx, &caller);
+    if (error != cudaSuccess)
+        return device_error(ctx, error);
+    for (int32_t s = 0; s < plan->nstages && error == cudaSuccess; s++)
+        error = run_stage(plan, &plan->stages[s], data, partials, stream);
+    leave_device(ctx, caller);
+    return device_error(ctx, error);
+}
+
+/* ---- vjp_compute -------------------------------------------------------------------------- */
+
+static void *allocate(const vjp_context *ctx, size_t size)
+{
+    void *memory = NULL;
+    int caller;
+    if (enter_device(ctx, &caller) != cudaSuccess)
+        return NULL;
+    if (cudaMalloc(&memory, size) != cudaSuccess)
+        (void)cudaGetLastError();
+    leave_device(ctx, caller);
+    return memory;
+}
+
+static void deallocate(const vjp_context *ctx, void *memory)
+{
+    (void)ctx;
+    (void)cudaFree(memory);
+}
+
+static vjp_status finish(vjp_context *ctx)
+{
+    int caller;
+    cudaError_t error = enter_device(ctx, &caller);
+    if (error == cudaSuccess) {
+        error = cudaStreamSynchronize(NULL);
+        leave_device(ctx, caller);
+    }
+    return device_error(ctx, error);
+}
+
+static const vjpi_backend backend = {
+    .plan_size = sizeof(vjpi_cuda_plan),
+    .open = open_cuda,
+    .isa = arch_name,
+    .error = error_name,
+    .prepare = prepare,
+    .run = run,
+    .allocate = allocate,
+    .deallocate = deallocate,
+    .finish = finish,
+};
+
+/* What core/module.c looks up. */
+extern const vjpi_module vjpi_cuda_module;
+__attribute__((visibility("default"))) const vjpi_module vjpi_cuda_module = {
+    VJP_VERSION_MAJOR * 10000 + VJP_VERSION_MINOR * 100 + VJP_VERSION_PATCH,
+    { sizeof(vjp_context), sizeof(vjpi_call) },
+    &backend,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels.cu - every kernel of one dtype, from ops.def. Compiled once per dtype with VJPI_DTYPE and
+ * VJPI_COMPUTE (the type it is computed in), as cpu/loops.c is. */
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "cuda/launch.h"
+#include "ops_counts.h"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define IS_F64_f64 1
+#define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
+
+namespace vjpi { /* CUDA has an all() of its own */
+
+#include "cuda/lanes.cuh"
+#include "formulas.h"
+
+typedef JOIN(STORED_, VJPI_DTYPE) D;
+
+#include "cuda/access.cuh"
+#include "cuda/sums.cuh"
+
+#include "cuda/fold.cuh"
+#include "cuda/map.cuh"
+#include "cuda/row.cuh"
+
+/* ---- ops.def -> types --------------------------------------------------------------------- */
+
+/* An operator as the kernels know it. wide(i): operand i is of the compute type; operand(i): which
+ * operand the formula reads as its i-th, the row sum behind the inputs. */
+#define IN(name, variable, dtype, shape) IS_##dtype && WIDE,
+#define FULL(name, dtype, shape, ...) IS_##dtype && WIDE,
+#define SUM(name, dtype, shape, ...) IS_##dtype && WIDE,
+#define OP(name, title, text, accuracy, inputs, attributes, outputs)                         \
+    template <int CHOSEN, bool WIDE> struct name##_op {                                      \
+        static constexpr int nin = name##_nin, nfull = name##_nfull, nsums = name##_nsums;   \
+        static constexpr int nrowsums = name##_nrowsums, nouts = nfull + nsums;              \
+        static constexpr int noperands = nin + nouts + nrowsums;                             \
+        static __host__ __device__ constexpr bool wide(int i)                                                   \
+        {                                                                                    \
+            const bool flags[] = { inputs outputs true };                                    \
+            return flags[i];                                                                 \
+        }                                                                                    \
+        static __host__ __device__ constexpr int operand(int i)                              \
+        {                                                                                    \
+            return i < nin ? i : i + nfull;                                                  \
+        }                                                                                    \
+        template <int PART>                                                                  \
+        static __device__ __forceinline__ void formula(const V *in, const float *constants,  \
+                                                       V *out)                               \
+        {                                                                                    \
+            name##_formula(PART, CHOSEN, in, constants, out);                                \
+        }                                                                                    \
+    };
+#include "ops.def"
+
+/* ---- types -> kernels --------------------------------------------------------------------- */
+
+enum {
+    N = VJPI_CUDA_VECTOR / sizeof(D),
+    ONES = VJPI_CUDA_HELD_ONES
+};
+
+/* Only what an operator needs is instantiated. */
+template <class Op> constexpr vjpi_cuda_kernels kernels_of()
+{
+    vjpi_cuda_kernels k = {};
+    if constexpr (Op::nsums == 0) {
+        k.map[0] = (const void *)map_kernel<Op, 1>;
+        k.map[1] = (const void *)map_kernel<Op, N>;
+        k.turned = (const void *)turned_kernel<Op>;
+    }
+    if constexpr (Op::nrowsums > 0) {
+        k.row[0][0] = (const void *)row_kernel<Op, 1, ONES>;
+        k.row[0][1] = (const void *)row_kernel<Op, 1, 2 * ONES>;
+        k.row[0][2] = (const void *)row_kernel<Op, 1, 4 * ONES>;
+        k.row[0][3] = (const void *)row_kernel<Op, 1, 8 * ONES>;
+        k.row[1][0] = (const void *)row_kernel<Op, N, 1>;
+        k.row[1][1] = (const void *)row_kernel<Op, N, 2>;
+        k.row[1][2] = (const void *)row_kernel<Op, N, 4>;
+        k.row[1][3] = (const void *)row_kernel<Op, N, 8>;
+        k.column[0][0] = (const void *)column_kernel<Op, 1, ONES>;
+        k.column[0][1] = (const void *)column_kernel<Op, 1, 2 * ONES>;
+        k.column[0][2] = (const void *)column_kernel<Op, 1, 4 * ONES>;
+        k.column[0][3] = (const void *)column_kernel<Op, 1, 8 * ONES>;
+        k.column[1][0] = (const void *)column_kernel<Op, N, 1>;
+        k.column[1][1] = (const void *)column_kernel<Op, N, 2>;
+        k.column[1][2] = (const void *)column_kernel<Op, N, 4>;
+        k.column[1][3] = (const void *)column_kernel<Op, N, 8>;
+    }
+    if constexpr (Op::nsums + Op::nrowsums > 0) {
+        constexpr int part = Op::nrowsums > 0 ? TERMS : OUTS;
+        k.along[0] = (const void *)along_kernel<Op, part, 1>;
+        k.along[1] = (const void *)along_kernel<Op, part, N>;
+        k.across[0] = (const void *)across_kernel<Op, part, 1>;
+        k.across[1] = (const void *)across_kernel<Op, part, N>;
+        k.join = (const void *)join_kernel<Op, part>;
+    }
+    return k;
+}
+
+/* Without a CHOICE attribute, or without WIDE tensors beside a 16-bit dtype, a kernel serves both:
+ * it is the same. */
+#define OP(name, ...)                                                                          \
+    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, WIDER(name)>>() },          \
+      { kernels_of<name##_op<(name##_nchoices > 0), false>>(),                                 \
+        kernels_of<name##_op<(name##_nchoices > 0), WIDER(name)>>() } },
+#define WIDER(name) (name##_nwide > 0 && sizeof(D) == 2)
+static const vjpi_cuda_kernels table[][2][2] = {
+#include "ops.def"
+};
+
+} // namespace vjpi
+
+extern "C" const vjpi_cuda_kernels (*const JOIN(vjpi_cuda_kernels_, VJPI_DTYPE))[2][2] =
+    vjpi::table;

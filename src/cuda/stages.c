@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stages.c - from a canonical loop to stages: which dims are x, y and outer, which kernel. */
+#include <string.h>
+
+#include "cuda/stage.h"
+
+#define WORKSPACE_LEAST 262144 /* bytes that a plan may always ask for */
+#define WORKSPACE_SHARE 16     /* or this part of its inputs' bytes */
+#define NARROW 8     /* columns too few to be worth reading side by side */
+#define FEW_BLOCKS 64          /* that cannot fill the GPU, */
+#define MANY_ELEMENTS 1048576  /* where there is so much to do */
+
+static vjpi_cuda_axis axis_of(const vjpi_dim *dim)
+{
+    vjpi_cuda_axis axis = { .n = dim->n };
+    memcpy(axis.step, dim->step, sizeof(axis.step));
+    return axis;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------ */
+
+/* Does the axis move all dense operands by the same part of a vector; by whole vectors? */
+static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                        const vjpi_cuda_axis *axis, bool *whole)
+{
+    int64_t first = -1;
+    for (int32_t i = 0; i < plan->noperands; i++) {
+        if (!(stage->dense >> i & 1))
+            continue;
+        int64_t n = stage->elements, part = axis->step[i] / plan->size[i] % n;
+        part = part < 0 ? part + n : part;
+        if (first >= 0 && part != first)
+            return false;
+        first = part;
+        *whole = *whole && part == 0;
+    }
+    return true;
+}
+
+/* Can operands 0 .. ntile - 1 be moved in vectors along x? The runs of one thread's columns must
+ * all begin alike: those `whole` names, by kind of kernel, must move by whole vectors. */
+static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
+                         vjpi_cuda_stage *stage)
+{
+    const vjpi_cuda_loop *loop = &stage->loop;
+    bool columns = stage->kind == VJPI_CUDA_COLUMN || stage->kind == VJPI_CUDA_ACROSS;
+    stage->elements = 16 / plan->size[0];
+    stage->vectors = true;
+    stage->aligned = true;
+    for (int32_t i = 0; i < ntile; i++) {
+        if (loop->x.step[i] == plan->size[i])
+            stage->dense |= 1u << i;
+        else if (loop->x.step[i] != 0 || i == output)
+            stage->vectors = false;
+    }
+    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++) {
+        bool whole = true;
+        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &whole);
+        if (columns && d >= loop->nkept)
+            stage->vectors = stage->vectors && whole;
+        stage->aligned = stage->aligned && whole;
+    }
+    if (loop->y.n > 1 && stage->vectors) {
+        bool whole = true;
+        stage->vectors = moves_alike(plan, stage, &loop->y, &whole) && (whole || !columns);
+        stage->aligned = stage->aligned && whole;
+    }
+}
+
+/* ---- which dim is what -------------------------------------------------------------------- */
+
+/* All dims but x and y (-1: none) become outer axes, those not reduced first if `sorted`. */
+static void set_outer(const vjpi_loop *from, int32_t x, int32_t y, bool sorted,
+                      vjpi_cuda_loop *loop)
+{
+    for (int32_t pass = 0; pass < 2; pass++) {
+        for (int32_t d = 0; d < from->ndim; d++)
+            if (d != x && d != y && (sorted ? from->dims[d].reduced == pass : pass == 0))
+                loop->outer[loop->nouter++] = axis_of(&from->dims[d]);
+        if (pass == 0)
+            loop->nkept = loop->nouter;
+    }
+}
+
+static void set_axes(const vjpi_loop *from, int32_t x, int32_t y, bool sorted,
+                     vjpi_cuda_loop *loop)
+{
+    loop->x.n = loop->y.n = 1;
+    if (x >= 0)
+        loop->x = axis_of(&from->dims[x]);
+    if (y >= 0)
+        loop->y = axis_of(&from->dims[y]);
+    set_outer(from, x, y, sorted, loop);
+}
+
+static bool lies_along(const vjpi_loop *loop, int32_t operand, int32_t d)
+{
+    return d >= 0 && loop->dims[d].step[operand] == loop->size[operand];
+}
+
+/* The dim along which some input lies that does not lie along x; -1 if there is none. Too short
+ * ones would leave most of a tile empty. */
+static int32_t find_turned(const vjpi_loop *loop, int32_t ninputs, int32_t x)
+{
+    for (int32_t i = 0; i < ninputs && x >= 0 && loop->dims[x].n >= NARROW; i++) {
+        if (lies_along(loop, i, x) || loop->dims[x].step[i] == 0)
+            continue;
+        for (int32_t d = loop->ndim - 1; d >= 0; d--)
+            if (d != x && lies_along(loop, i, d) && loop->dims[d].n >= NARROW)
+                return d;
+    }
+    return -1;
+}
+
+static void add_map(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
+                    vjpi_cuda_plan *plan)
+{
+    vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
+    int32_t ninputs = call->op->info.ninputs, x = from->ndim - 1;
+    int32_t y = find_turned(from, ninputs, x), turned = 0;
+    stage->kind = y >= 0 ? VJPI_CUDA_TURNED : VJPI_CUDA_MAP;
+    set_axes(from, x, y >= 0 ? y : x - 1, false, &stage->loop);
+    if (stage->kind == VJPI_CUDA_MAP) {
+        find_vectors(plan, ntile, ninputs, stage);
+        return;
+    }
+    for (int32_t i = 0; i < ninputs && turned < 2; i++)
+        if (lies_along(from, i, y) && !lies_along(from, i, x)) {
+            stage->loop.turned |= 1u << i;
+            turned++;
+        }
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+static int64_t workspace_limit(const vjpi_call *call)
+{
+    double bytes = 0;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        bytes += (double)vjpi_numel(&call->tensors[i]) * (double)vjp_dtype_size(call->dtype);
+    bytes /= WORKSPACE_SHARE;
+    return bytes < WORKSPACE_LEAST ? WORKSPACE_LEAST : bytes < 1e18 ? (int64_t)bytes : INT64_MAX / 8;
+}
+
+/* The bytes of a fold's partial sums, with vectors and without: the more of both. */
+static int64_t partials_size(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage)
+{
+    int64_t most = 0;
+    for (int vectors = 0; vectors <= stage->vectors; vectors++)
+        for (int exact = 0; exact <= vectors; exact++) {
+            vjpi_cuda_launch launch;
+            vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
+            int64_t size = launch.loop.nsegments * plan->nsums * launch.loop.nouts *
+                           plan->compute_size;
+            if (launch.loop.nsegments > 1 && size > most)
+                most = size;
+        }
+    return most;
+}
+
+/* ntile: operands that are read or written for each element. Returns the partial sums' bytes. */
+static int64_t add_fold(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
+                        vjpi_cuda_plan *plan)
+{
+    vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
+    int32_t x = from->ndim - 1;
+    bool reduced = x < 0 || from->dims[x].reduced;
+    stage->kind = reduced ? VJPI_CUDA_ALONG : VJPI_CUDA_ACROSS;
+    set_axes(from, x, -1, true, &stage->loop);
+    stage->loop.x_kept = !reduced;
+    find_vectors(plan, ntile, ntile > call->op->info.ninputs ? call->op->info.ninputs : -1, stage);
+    for (int32_t i = 0; i < call->op->info.ninputs; i++) {
+        bool moves = false;
+        for (int32_t d = stage->loop.nkept; d < stage->loop.nouter; d++)
+            moves = moves || stage->loop.outer[d].step[i] != 0;
+        if (!moves)
+            stage->loop.fixed |= 1u << i;
+    }
+    int64_t results = 1;
+    for (int32_t d = 0; d < from->ndim; d++)
+        results *= from->dims[d].reduced ? 1 : from->dims[d].n;
+    stage->most_segments = (workspace_limit(call) - plan->rowsums_size - 2 * plan->compute_size) /
+                           (results * plan->nsums * plan->compute_size);
+    return partials_size(plan, stage);
+}
+
+/* Nothing to read, but sums of nothing to write. */
+static void add_zero(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    const vjp_tensor *sum = &call->tensors[call->op->info.ninputs + call->op->nfull];
+    vjpi_cuda_stage *stage = &plan->stages[0];
+    vjpi_cuda_loop *loop = &stage->loop;
+    stage->kind = VJPI_CUDA_JOIN;
+    loop->nouts = vjpi_numel(sum);
+    loop->nkept = loop->nouter = sum->ndim;
+    for (int32_t d = 0; d < sum->ndim; d++) {
+        loop->outer[d].n = sum->shape[d];
+        for (int32_t i = call->op->info.ninputs + call->op->nfull; i < call->ntensors; i++)
+            loop->outer[d].step[i] = call->tensors[i].strides[d] * plan->size[i];
+    }
+    plan->nstages = loop->nouts > 0;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* One launch that reads everything once, if the axis is short enough to hold. */
+static bool add_row(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
+                    vjpi_cuda_plan *plan)
+{
+    vjpi_cuda_stage *stage = &plan->stages[0];
+    int32_t axis = from->ndim - 1, x = from->ndim - 1;
+    vjpi_cuda_launch launch;
+    while (axis >= 0 && !from->dims[axis].reduced)
+        axis--;
+    bool columns = axis >= 0 && axis != x && from->dims[x].n >= NARROW;
+    stage->kind = columns ? VJPI_CUDA_COLUMN : VJPI_CUDA_ROW;
+    if (!vjpi_cuda_can_hold(stage->kind, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
+        return false;
+    set_axes(from, columns ? x : axis, columns ? axis : -1, false, &stage->loop);
+    stage->loop.rows = 1;
+    for (int32_t d = 0; d < stage->loop.nouter; d++)
+        stage->loop.rows *= stage->loop.outer[d].n;
+    find_vectors(plan, ntile, call->op->info.ninputs, stage);
+    vjpi_cuda_shape(plan, stage, stage->vectors, false, &launch);
+    if (launch.blocks < FEW_BLOCKS && vjpi_numel(&call->tensors[0]) > MANY_ELEMENTS)
+        return false;
+    plan->nstages = 1;
+    return true;
+}
+
+/* The sums first, then the outputs. Returns the partial sums' bytes. */
+static int64_t add_fold_and_map(const vjpi_call *call, int32_t ntile, vjpi_cuda_plan *plan)
+{
+    vjpi_loop loop;
+    memset(plan->stages, 0, sizeof(plan->stages));
+    plan->rowsums_size = plan->compute_size;
+    for (int32_t d = 0; d < call->ndim; d++)
+        plan->rowsums_size *= call->reduced[d] ? 1 : call->shape[d];
+    vjpi_layout(call, plan->compute_size, &loop);
+    memcpy(plan->offset, loop.offset, sizeof(plan->offset));
+    int64_t partials = add_fold(call, &loop, call->op->info.ninputs, plan);
+    add_map(call, &loop, ntile + 1, plan);
+    return partials;
+}
+
+/* ---- the call ----------------------------------------------------------------------------- */
+
+void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *workspace_size)
+{
+    const vjpi_op *op = call->op;
+    int32_t ntile = op->info.ninputs + op->nfull;
+    int64_t partials = 0, elements = vjpi_numel(&call->tensors[0]);
+    vjpi_loop loop;
+    plan->ntensors = call->ntensors;
+    plan->noperands = call->ntensors + (op->kind == VJPI_ROW);
+    plan->compute_size = call->dtype == VJP_F64 ? 8 : 4;
+    plan->nsums = op->kind == VJPI_ROW ? 1 : call->ntensors - ntile;
+    for (int32_t i = 0; i < call->ntensors; i++)
+        plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    plan->size[call->ntensors] = plan->compute_size;
+    if (elements == 0) {
+        if (op->kind == VJPI_FOLD)
+            add_zero(call, plan);
+        *workspace_size = 0;
+        return;
+    }
+    vjpi_layout(call, 0, &loop);
+    memcpy(plan->offset, loop.offset, sizeof(plan->offset));
+    if (op->kind == VJPI_MAP)
+        add_map(call, &loop, ntile, plan);
+    else if (op->kind == VJPI_FOLD)
+        partials = add_fold(call, &loop, ntile, plan);
+    else if (!add_row(call, &loop, ntile, plan))
+        partials = add_fold_and_map(call, ntile, plan);
+    for (int32_t s = 0; s < plan->nstages; s++)
+        memcpy(plan->stages[s].loop.constants, call->constants, sizeof(call->constants));
+    /* The workspace may begin anywhere: room to align it. */
+    int64_t size = plan->rowsums_size + partials;
+    *workspace_size = size > 0 ? (size_t)(size + plan->compute_size - 1) : 0;
+}
