@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_bench.c - `vjp bench`: one small case, its line of JSON, and what is refused. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+#define ONE_CASE "bench", "--op", "relu_backward", "--dtype", "f32", "--shape", "4096"
+
+/* The text after "key": in a line of JSON. */
+static const char *value_of(const char *line, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *found = strstr(line, quoted);
+    if (found == NULL)
+        fail_msg("no %s in %s", key, line);
+    return found + strlen(quoted);
+}
+
+static void assert_word(const char *line, const char *key, const char *word)
+{
+    const char *value = value_of(line, key);
+    if (value[0] != '"' || strncmp(value + 1, word, strlen(word)) != 0 ||
+        value[1 + strlen(word)] != '"')
+        fail_msg("%s is not \"%s\" in %s", key, word, line);
+}
+
+static void a_case_becomes_a_line_of_json(void **state)
+{
+    (void)state;
+    static const char *const words[][2] = {
+        { "who", "vjp" },    { "op", "relu_backward" }, { "dtype", "f32" },
+        { "shape", "4096" }, { "layout", "plain" },     { "device", "cpu" },
+    };
+    size_t size;
+    folder_clear();
+    assert_says(tool(ARGS(ONE_CASE, "--json", "out.json")), 0, NULL);
+    char *line = file_read("out.json", &size);
+    for (int64_t i = 0; i < COUNT_OF(words); i++)
+        assert_word(line, words[i][0], words[i][1]);
+    double ns = atof(value_of(line, "median_ns")), gbps = atof(value_of(line, "gbps"));
+    assert_int_equal(atoi(value_of(line, "threads")), 1);
+    assert_true(atof(value_of(line, "ceiling_gbps")) > 0);
+    assert_true(ns > 0 && gbps > 0);
+    assert_true(gbps * ns > 0.95 * 3 * 4096 * 4 && gbps * ns < 1.05 * 3 * 4096 * 4);
+    assert_true(line[0] == '{' && strchr(line, '\n') == line + size - 1);
+    free(line);
+}
+
+static void runs_add_up_in_one_file(void **state)
+{
+    (void)state;
+    size_t once, twice;
+    folder_clear();
+    assert_says(tool(ARGS(ONE_CASE, "--json", "out.json")), 0, NULL);
+    free(file_read("out.json", &once));
+    assert_says(tool(ARGS(ONE_CASE, "--json", "out.json", "--threads", "2")), 0, NULL);
+    char *lines = file_read("out.json", &twice);
+    assert_true(twice > once);
+    assert_int_equal(atoi(value_of(lines + once, "threads")), 2);
+    free(lines);
+}
+
+static void the_table_has_one_line_for_a_case(void **state)
+{
+    (void)state;
+    outcome got = tool(ARGS(ONE_CASE));
+    assert_says(got, 0, NULL);
+    const char *row = strstr(got.out, "\nrelu ");
+    assert_non_null(row);
+    assert_null(strstr(row + 1, "\nrelu "));
+    assert_non_null(strstr(row, "4096"));
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    assert_says(tool(ARGS("bench", "--threads", "0")), 2, "--threads");
+    assert_says(tool(ARGS("bench", "--device", "tpu")), 2, "is neither cpu nor cuda");
+    assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case is like that");
+    assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case is like that");
+    assert_says(tool(ARGS(ONE_CASE, "--json", "no/such/folder")), 1, "cannot write");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_case_becomes_a_line_of_json),
+        cmocka_unit_test(runs_add_up_in_one_file),
+        cmocka_unit_test(the_table_has_one_line_for_a_case),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests_name("bench", tests, folder_open, folder_close);
+}
