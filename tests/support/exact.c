@@ -118,15 +118,30 @@ double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got)
     return error;
 }
 
-double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact)
+/* In units of the last place, rounded to an integer; may be one beyond the largest number. */
+static double rounded_in_units(vjp_dtype dtype, mpfr_srcptr exact, mpfr_rnd_t direction)
 {
     int unit = ilogbl(dtype_ulp(dtype, mpfr_get_ld(exact, MPFR_RNDZ)));
     mpfr_t units;
     mpfr_init2(units, EXACT_BITS);
     mpfr_mul_2si(units, exact, -unit, MPFR_RNDN);
-    mpfr_rint(units, units, MPFR_RNDN);
+    mpfr_rint(units, units, direction);
     mpfr_mul_2si(units, units, unit, MPFR_RNDN);
     double rounded = mpfr_get_d(units, MPFR_RNDN);
     mpfr_clear(units);
+    return rounded;
+}
+
+double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact)
+{
+    double rounded = rounded_in_units(dtype, exact, MPFR_RNDN);
     return fabs(rounded) > dtype_max(dtype) ? copysign(INFINITY, rounded) : rounded;
+}
+
+double exact_rounded_to(vjp_dtype dtype, mpfr_srcptr exact, mpfr_rnd_t direction)
+{
+    double rounded = rounded_in_units(dtype, exact, direction);
+    if (fabs(rounded) <= dtype_max(dtype))
+        return rounded;
+    return copysign(INFINITY, rounded);
 }

@@ -165,8 +165,7 @@ static void answer_each(const oracle_entry *entry, const oracle_query *query)
     }
 }
 
-/* For every dim of the data, how far a dense slope moves: 0 where it is broadcast. */
-static void slope_strides(const problem *p, int64_t strides[VJP_MAX_DIMS])
+void oracle_slope_strides(const problem *p, int64_t strides[VJP_MAX_DIMS])
 {
     const vjp_tensor *src = &p->tensors[0], *slope = &p->tensors[1];
     memset(strides, 0, VJP_MAX_DIMS * sizeof strides[0]);
@@ -193,7 +192,7 @@ static void answer_fold(const oracle_entry *entry, const oracle_query *query)
     long_sum *sums = unit_malloc((size_t)slopes * sizeof *sums);
     for (int64_t s = 0; s < slopes; s++)
         sums[s] = (long_sum){ 0, 0, 0 };
-    slope_strides(p, strides);
+    oracle_slope_strides(p, strides);
     for (walk w = walk_start(p->tensors[0].ndim, p->tensors[0].shape, strides); w.more;
          walk_next(&w), i++) {
         dual y = entry->forward(p, dual_variable(x[i], BY_X), dual_variable(slope[w.offset], BY_W));
@@ -207,17 +206,34 @@ static void answer_fold(const oracle_entry *entry, const oracle_query *query)
     free(sums);
 }
 
-static void answer_row(const oracle_query *query, int64_t start, int64_t n, int64_t step)
+int64_t oracle_row_count(const problem *p)
 {
-    const double *upstream = query->inputs[0] + start, *y = query->inputs[1] + start;
+    return tensor_count(&p->tensors[0]) / oracle_row_at(p, 0).n;
+}
+
+oracle_row oracle_row_at(const problem *p, int64_t index)
+{
+    const vjp_tensor *shape = &p->tensors[0];
+    int64_t axis = problem_attr(p, "axis").value.s64, inner = 1;
+    if (axis < 0)
+        axis += shape->ndim;
+    for (int32_t d = (int32_t)axis + 1; d < shape->ndim; d++)
+        inner *= shape->shape[d];
+    int64_t n = shape->shape[axis];
+    return (oracle_row){ index / inner * n * inner + index % inner, n, inner };
+}
+
+static void answer_row(const oracle_query *query, oracle_row row)
+{
+    const double *upstream = query->inputs[0] + row.start, *y = query->inputs[1] + row.start;
     long_sum sum = { 0, 0, 0 };
-    for (int64_t i = 0; i < n; i++)
-        sum_add(&sum, (long double)y[i * step] * upstream[i * step]);
-    for (int64_t i = 0; i < n; i++) {
-        long double yi = y[i * step], ui = upstream[i * step];
-        long double error =
-            bound_sum_error(query->p->tensors[0].dtype, n, fabsl(yi) * (fabsl(ui) + sum.magnitude));
-        query->visit(query->user, 0, start + i * step, yi * (ui - sum_total(&sum)),
+    for (int64_t i = 0; i < row.n; i++)
+        sum_add(&sum, (long double)y[i * row.step] * upstream[i * row.step]);
+    for (int64_t i = 0; i < row.n; i++) {
+        long double yi = y[i * row.step], ui = upstream[i * row.step];
+        long double error = bound_sum_error(query->p->tensors[0].dtype, row.n,
+                                            fabsl(yi) * (fabsl(ui) + sum.magnitude));
+        query->visit(query->user, 0, row.start + i * row.step, yi * (ui - sum_total(&sum)),
                      bound_absolute(error));
     }
 }
@@ -226,16 +242,10 @@ static void answer_row(const oracle_query *query, int64_t start, int64_t n, int6
 static void answer_rows(const oracle_entry *entry, const oracle_query *query)
 {
     (void)entry;
-    const vjp_tensor *shape = &query->p->tensors[0];
-    int64_t axis = problem_attr(query->p, "axis").value.s64;
-    int64_t outer = 1, inner = 1;
-    if (axis < 0)
-        axis += shape->ndim;
-    for (int32_t d = 0; d < shape->ndim; d++)
-        *(d < axis ? &outer : &inner) *= d == axis ? 1 : shape->shape[d];
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++)
-            answer_row(query, o * shape->shape[axis] * inner + i, shape->shape[axis], inner);
+    if (tensor_count(&query->p->tensors[0]) == 0)
+        return;
+    for (int64_t i = 0, n = oracle_row_count(query->p); i < n; i++)
+        answer_row(query, oracle_row_at(query->p, i));
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */

@@ -37,6 +37,18 @@ long double oracle_ulps(const problem *p, int gradient_is_one);
  * over its own tensor's shape. Strides and sharing do not matter here. */
 void oracle_answer(const problem *p, const double *const *inputs, oracle_visit visit, void *user);
 
+/* oracle_slope_strides - for every dim of the data, how far a dense slope (tensor 1) moves: 0
+ * where it is broadcast. */
+void oracle_slope_strides(const problem *p, int64_t strides[VJP_MAX_DIMS]);
+
+/* The rows along the attribute axis: n elements from `start`, `step` apart, in dense order. */
+typedef struct oracle_row {
+    int64_t start, n, step;
+} oracle_row;
+
+int64_t oracle_row_count(const problem *p);
+oracle_row oracle_row_at(const problem *p, int64_t index);
+
 /* oracle_forward - one element of the operator's forward function, where it has an elementwise
  * one; w is PReLU's slope and ignored by the others. */
 long double oracle_forward(const problem *p, long double x, long double w);

@@ -135,6 +135,8 @@ static int64_t table(checks *c, const named_problem *rows, int64_t count, bool d
 
 static int64_t everything(checks *c, bool dry)
 {
+    if (c->vectors)
+        return check_vectors(c, dry);
     if (c->bits)
         return check_bits(c, dry);
     return check_bits(c, dry) + grid(c, dry) + table(c, large_problems, LARGE_PROBLEMS, dry) +
@@ -175,6 +177,7 @@ static int run(const arguments *args)
     c.quick = option_given(args, "quick") != NULL;
     c.large = option_given(args, "large") != NULL;
     c.bits = option_given(args, "bits") != NULL;
+    c.vectors = option_given(args, "vectors");
     if (!memory_open(&c.host, VJP_CPU, 0, reason) || !memory_open(&c.device, device, 0, reason))
         return complain(args->command, FAILED, "%s", reason);
     if (!open_contexts(args, &c, device))
@@ -182,6 +185,8 @@ static int run(const arguments *args)
     if (option_given(args, "write-bits"))
         return write_bits(&c);
     c.planned = everything(&c, true);
+    if (c.planned == 0)
+        return complain(args->command, FAILED, "there is nothing to check");
     show_progress(&c);
     everything(&c, false);
     clear_progress(&c);
@@ -200,6 +205,7 @@ static const option options[] = {
     { "quick", NULL, "fewer and smaller problems" },
     { "large", NULL, "tensors of more than 2^31 elements too, if there is memory for them" },
     { "bits", NULL, "only the fixed inputs, whose results are the same bits everywhere" },
+    { "vectors", "DIR", "only the conformance vectors in DIR" },
     { "write-bits", NULL, "print tools/vjp/bits.def, the hashes of those results" },
     { NULL, NULL, NULL },
 };

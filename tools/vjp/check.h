@@ -11,7 +11,8 @@ typedef struct checks {
     vjp_context *context, *reference;
     memory device, host; /* the reference runs in the host's */
     bool quick, large;
-    bool bits;     /* only those over fixed inputs */
+    bool bits;           /* only those over fixed inputs */
+    const char *vectors; /* only those of this folder, unless NULL */
     bool terminal; /* show progress */
     int64_t planned, passed, failed;
 } checks;
@@ -26,6 +27,7 @@ void checks_count(checks *c, const probe *t, bool passed);
 int64_t check_threads(checks *c, bool dry);
 int64_t check_large(checks *c, bool dry);
 int64_t check_bits(checks *c, bool dry);
+int64_t check_vectors(checks *c, bool dry);
 
 /* write_bits - print bits.def as the reference, on the CPU, computes it; the exit status. */
 int write_bits(checks *c);
