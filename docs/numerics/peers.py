@@ -170,6 +170,36 @@ def table():
                 print(f"| {name} | {dtype} | {kind} | {len(x)} | " + " | ".join(cells) + " |",
                       flush=True)
 
+# ---- sums ---------------------------------------------------------------------------------------
+
+def share(dtype, exact, got, terms, magnitude):
+    """Of the bound (ceil(log2 n) + 8) * eps * magnitude, beyond one rounding to a 16-bit dtype."""
+    eps = LONG(2.0) ** (-52 if dtype == "f64" else -23)
+    error = np.abs(wide(got) - exact)
+    if FORMATS[dtype][0].itemsize == 2:
+        error = np.maximum(error - unit_at(dtype, exact) / 2, 0)
+    return float((error / ((int(np.ceil(np.log2(terms))) + 8) * eps * magnitude)).max())
+
+def softmax_shares(dtype, rows, n):
+    random = torch.Generator().manual_seed(3)
+    y = torch.softmax(torch.randn(rows, n, generator=random, dtype=torch.float64) * 3, 1)
+    g = torch.randn(rows, n, generator=random, dtype=torch.float64)
+    y, g = y.to(FORMATS[dtype][0]), g.to(FORMATS[dtype][0])
+    product = wide(y) * wide(g)
+    exact = wide(y) * (wide(g) - product.sum(1, keepdims=True))
+    magnitude = np.abs(wide(y)) * (np.abs(wide(g)) + np.abs(product).sum(1, keepdims=True))
+    magnitude += np.finfo(np.float64).tiny
+    theirs = torch.ops.aten._softmax_backward_data(g, y, 1, y.dtype)
+    return [share(dtype, exact, got, n, magnitude) for got in
+            (ours("softmax_backward", {"diff_dst": g, "dst": y, "diff_src": None}, axis=1), theirs)]
+
+def sums_table():
+    print("\n| operator | dtype | rows | vjp | PyTorch |\n|---|---|---|---|---|")
+    for dtype in FORMATS:
+        for rows, n in ((256, 1000), (4, 1 << 18)):
+            cells = " | ".join(f"{s:.3f}" for s in softmax_shares(dtype, rows, n))
+            print(f"| softmax_backward | {dtype} | {rows} of {n} | {cells} |", flush=True)
+
 # ---- the plot -----------------------------------------------------------------------------------
 
 def plot():
@@ -204,6 +234,7 @@ def plot():
                    f'<text x="{left + 20 + 110 * i}" y="{top + 18}" fill="{colour}">{name}</text>')
     (OUT / "sigmoid.svg").write_text("\n".join(svg + ["</svg>"]) + "\n")
 
-print(f"PyTorch {torch.__version__}, oneDNN {DNNL.version()}, vjp:\n")
+print(f"PyTorch {torch.__version__}, oneDNN {DNNL.version()}\n")
 plot()
 table()
+sums_table()

@@ -179,7 +179,7 @@ static bool hash_problem(checks *c, const problem *p, uint64_t stream, int wild,
                          probe *t)
 {
     random_state random = random_start(0x76a9, stream); /* no matter what seed is given */
-    bool well = probe_open(t, p, 0, &c->host, &c->device);
+    bool well = probe_open_blank(t, p, &c->host, &c->device);
     for (int32_t i = 0; i < p->op->ninputs && well; i++)
         write_input(t, i, &random, wild);
     for (int i = 0; i < all->count && well; i++) {

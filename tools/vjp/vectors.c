@@ -134,7 +134,7 @@ static bool read_case(vector_case *v, char *line)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* Whatever probe_open drew gives way to the file's values. */
+/* The values of the files, in the layout of the case. */
 static void fill_inputs(const vector_case *v, probe *t)
 {
     for (int32_t i = 0; i < v->p.op->ninputs; i++) {
@@ -198,7 +198,7 @@ static void check_case(checks *c, const char *directory, char *line)
         probe_fail(&t, "%s: %.800s", v.name, v.failure);
         checks_count(c, &t, false);
     } else {
-        bool passed = probe_open(&t, &v.p, 0, &c->host, &c->device);
+        bool passed = probe_open_blank(&t, &v.p, &c->host, &c->device);
         if (passed)
             fill_inputs(&v, &t);
         passed = passed && probe_run(&t, &t.device, c->context, ON_DEFAULT_STREAM, 0xa5) &&
