@@ -72,6 +72,9 @@ endif()
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
 list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)
+foreach(name dtypes points problem quick random values) # asked so often that they are inlined
+  list(APPEND exhaustive tests/support/${name}.c)
+endforeach()
 add_executable(exhaustive ${exhaustive})
 foreach(is_f64 0 1)
   add_library(exhaustive_exp_${is_f64} OBJECT tests/exhaustive/exp.c)
@@ -83,7 +86,8 @@ endforeach()
 set_target_properties(exhaustive PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 target_link_libraries(exhaustive PRIVATE vjp_test_build)
 if(NOT CMAKE_CROSSCOMPILING)
-  target_compile_options(exhaustive PRIVATE -O3 -march=native -fopenmp-simd)
+  target_compile_options(exhaustive PRIVATE -O3 -march=native -fopenmp-simd -flto=auto)
+  target_link_options(exhaustive PRIVATE -O3 -march=native -flto=auto)
 endif()
 
 # Declarations of ours against NVIDIA's, where they are found.

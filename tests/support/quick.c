@@ -18,9 +18,20 @@ static number exponential(number a) { return expl(a); }
 
 #include "slopes.h"
 
+/* Names are compared only when the operator changes: the next question is mostly the same. */
+static slope_function *slope_of(const vjp_op_info *op)
+{
+    static _Thread_local const vjp_op_info *last;
+    static _Thread_local slope_function *found;
+    if (op != last)
+        found = find_slope(op->name);
+    last = op;
+    return found;
+}
+
 int quick_slope(const problem *p, double x, double w, long double *slope)
 {
-    slope_function *function = find_slope(p->op->name);
+    slope_function *function = slope_of(p->op);
     *slope = 0;
     return function != NULL && function(p, x, w, slope);
 }
