@@ -150,7 +150,8 @@ static void write_tensor(const vectors *v, const char *name, const vjp_tensor *t
     FILE *out = open_file(path);
     fwrite(header, 1, npy_header(&dense, header), out);
     for (int64_t i = 0, n = tensor_count(tensor); i < n; i++) {
-        element_write(tensor->dtype, element, values[i]);
+        /* one NaN: that of an operation has another sign on other machines */
+        element_write(tensor->dtype, element, isnan(values[i]) ? (double)NAN : values[i]);
         fwrite(element, 1, vjp_dtype_size(tensor->dtype), out);
     }
     if (fclose(out) != 0)
