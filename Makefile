@@ -12,7 +12,7 @@ TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
 # What each target needs, as test=Debian package: scripts/need.sh.
 NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
 NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
-NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config
+NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 

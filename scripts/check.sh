@@ -71,6 +71,8 @@ suite_package() {
     check "consumer (pkg-config, C++, shared)" pc_consumer g++ main.cpp
     check "consumer (pkg-config, C++, static)" pc_consumer g++ main.cpp -static
     check "consumer (CMake)" cmake_consumer
+    check "program (installed)" "$prefix/bin/vjp" info
+    check "manual page" mandoc -Tlint -W warning "$prefix/share/man/man1/vjp.1"
     for front in infiniop dnnl_graph; do
         check "$front (gcc)" tests/$front/installed.sh "$prefix"
         check "$front (clang)" env CC=clang CXX=clang++ tests/$front/installed.sh "$prefix"

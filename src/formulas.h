@@ -83,7 +83,7 @@ INLINE V sigmoid_vjp(V x, V dy)
     V t = -absolute(x);
     V z, power = exp_split(t, &z);
     V e = times_2_to(power, z);
-    V dx = dy * (e / muladd(e, k(2) + e, k(1)));
+    V dx = dy * ratio(e, muladd(e, k(2) + e, k(1)));
     M usual = gt(t, k(-LATE));
     return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy));
 }

@@ -22,6 +22,7 @@ static inline int all(M m) { return _mm256_movemask_pd(m) == 15; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_pd(b, a, m); }
 static inline V muladd(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
 static inline V absolute(V a) { return _mm256_andnot_pd(k(-0.0), a); }
+static inline V ratio(V a, V b) { return a / b; }
 
 static inline V times_2_to(V a, V z)
 {
@@ -55,6 +56,7 @@ static inline int all(M m) { return _mm256_movemask_ps(m) == 255; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_ps(b, a, m); }
 static inline V muladd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 static inline V absolute(V a) { return _mm256_andnot_ps(k(-0.0f), a); }
+static inline V ratio(V a, V b) { return a / b; }
 
 static inline V times_2_to(V a, V z)
 {

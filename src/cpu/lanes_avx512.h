@@ -21,6 +21,7 @@ static inline M gt(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_pd(m, b, a); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_pd(a); }
+static inline V ratio(V a, V b) { return a / b; }
 
 static inline V times_2_to(V a, V z)
 {
@@ -47,6 +48,7 @@ static inline M gt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_ps(m, b, a); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_ps(a); }
+static inline V ratio(V a, V b) { return a / b; }
 
 static inline V times_2_to(V a, V z)
 {

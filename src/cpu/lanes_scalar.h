@@ -10,6 +10,7 @@
  *   pick(m, a, b)            a where m holds, else b
  *   muladd(a, b, c)          a * b + c, rounded once
  *   absolute(a)
+ *   ratio(a, b)              a / b, where no number is near overflow or underflow
  *   times_2_to(a, z)         a * 2^n for z = n + MAGIC (formulas.h), by integer arithmetic on
  *                            the exponent: a and the result must be normal numbers
  *   first(n)                 mask: the first n lanes
@@ -47,6 +48,7 @@ static inline M gt(V a, V b) { return a > b; }
 static inline M both(M m, M n) { return m & n; }
 static inline int all(M m) { return m; }
 static inline V pick(M m, V a, V b) { return m ? a : b; }
+static inline V ratio(V a, V b) { return a / b; }
 static inline M first(ptrdiff_t n) { return n > 0; }
 static inline T sum_lanes(V a) { return a; }
 

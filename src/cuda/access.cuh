@@ -2,8 +2,8 @@
 /* access.cuh - vectors of elements, the operands of an operator, and where they lie.
  *
  * Kernels come in two kinds. With N > 1 they move N elements, 16 bytes, at a time: every operand is
- * dense along x, or one repeated element, and all begin at the same place within a vector (`shift`
- * elements behind its start). Vector v then has the elements from v * N - shift on; at the ends of
+ * dense along x (or, in maps, one repeated element), and all begin at the same place within a
+ * vector (`shift` elements behind its start). Vector v then has the elements from v * N - shift on; at the ends of
  * a run some are missing. With N = 1 any step will do. */
 
 /* N elements of type E as they lie in memory. Pairs of 16-bit elements stay in one register. */
@@ -12,18 +12,35 @@ struct alignas(sizeof(E) * N < 16 ? sizeof(E) * N : 16) pack {
     E e[N];
 
     INLINE_MEMBER E get(int i) const { return e[i]; }
+    INLINE_MEMBER T value_of(int i) const { return value(e[i]); }
     INLINE_MEMBER void set(int i, E a) { e[i] = a; }
+    INLINE_MEMBER void round(const T *values)
+    {
+        UNROLL
+        for (int i = 0; i < N; i++)
+            e[i] = rounded<E>(values[i]);
+    }
 };
 
 template <class E, int N> struct alignas(sizeof(E) * N < 16 ? sizeof(E) * N : 16) pack<E, N, true> {
     uint32_t pair[N / 2];
 
     INLINE_MEMBER E get(int i) const { return from_bits<E>(pair[i / 2] >> 16 * (i % 2)); }
+    INLINE_MEMBER T value_of(int i) const
+    {
+        return i % 2 ? high_value<E>(pair[i / 2]) : low_value<E>(pair[i / 2]);
+    }
     INLINE_MEMBER void set(int i, E a)
     {
         uint32_t bits = bits_of(a);
         pair[i / 2] = i % 2 ? __byte_perm(pair[i / 2], bits, 0x5410)
                             : __byte_perm(pair[i / 2], bits, 0x3254);
+    }
+    INLINE_MEMBER void round(const T *values)
+    {
+        UNROLL
+        for (int i = 0; i < N; i += 2)
+            pair[i / 2] = rounded_pair<E>(values[i], values[i + 1]);
     }
 };
 
@@ -34,36 +51,40 @@ template <> struct stored<true> {
     typedef T type;
 };
 
+/* One element, N times. */
+template <class E, int N> INLINE void repeat(pack<E, N> &to, const char *one)
+{
+    E e = *(const E *)one;
+    UNROLL
+    for (int i = 0; i < N; i++)
+        to.set(i, e);
+}
+
 /* Elements p .. p + N - 1 of a run of n; whatever it finds where there is none. whole: all are
  * there. */
-template <class E, int N>
-INLINE void fetch(pack<E, N> &to, const char *run, int64_t step, int64_t p, int64_t n, bool whole)
+template <class E, int N, class Index>
+INLINE void fetch(pack<E, N> &to, const char *run, int64_t step, Index p, Index n, bool whole)
 {
-    if (N > 1 && step == 0) {
-        E one = *(const E *)run;
-        UNROLL
-        for (int e = 0; e < N; e++)
-            to.set(e, one);
-    } else if (N > 1 && (whole || (p >= 0 && p + N <= n))) {
+    if (N > 1 && (whole || (p >= 0 && p + N <= n))) {
         to = *(const pack<E, N> *)(run + p * (int64_t)sizeof(E));
     } else {
         UNROLL
         for (int e = 0; e < N; e++)
-            if (p + e >= 0 && p + e < n)
-                to.set(e, *(const E *)(run + (p + e) * (N > 1 ? (int64_t)sizeof(E) : step)));
+            if (whole || (p + e >= 0 && p + e < n))
+                to.set(e, *(const E *)(run + (N > 1 ? (int64_t)sizeof(E) : step) * (p + e)));
     }
 }
 
-template <class E, int N>
-INLINE void keep(const pack<E, N> &from, char *run, int64_t step, int64_t p, int64_t n, bool whole)
+template <class E, int N, class Index>
+INLINE void keep(const pack<E, N> &from, char *run, int64_t step, Index p, Index n, bool whole)
 {
     if (N > 1 && (whole || (p >= 0 && p + N <= n))) {
         *(pack<E, N> *)(run + p * (int64_t)sizeof(E)) = from;
     } else {
         UNROLL
         for (int e = 0; e < N; e++)
-            if (p + e >= 0 && p + e < n)
-                *(E *)(run + (p + e) * (N > 1 ? (int64_t)sizeof(E) : step)) = from.get(e);
+            if (whole || (p + e >= 0 && p + e < n))
+                *(E *)(run + (N > 1 ? (int64_t)sizeof(E) : step) * (p + e)) = from.get(e);
     }
 }
 
@@ -92,65 +113,56 @@ template <int I, class Op, int N> INLINE auto &pack_of(packs<Op, N, I + 1> &all)
 {
     return all.last;
 }
+template <int I, class Op, int N> INLINE auto &pack_of(const packs<Op, N, I + 1> &all)
+{
+    return all.last;
+}
 
 /* Operand addresses as a block or a thread has them. */
 struct place {
     char *at[VJPI_MAX_OPERANDS];
 };
 
-/* Fetch what the formula reads. */
-template <class Op, int N, int COUNT>
+/* Fetch what the formula reads. REPEATS: an operand may be one element all along x. */
+template <bool REPEATS, class Op, int N, int COUNT, class Index>
 INLINE void fetch_all(packs<Op, N, COUNT> &in, const place &run, const vjpi_cuda_axis &x,
-                      int64_t p, int64_t n, bool whole)
+                      Index p, Index n, bool whole)
 {
     each<COUNT>([&](auto i) {
         constexpr int operand = Op::operand(i.value);
-        fetch(pack_of<i.value, Op, N>(in), run.at[operand], x.step[operand], p, n, whole);
+        auto &to = pack_of<i.value, Op, N>(in);
+        if (REPEATS && N > 1 && x.step[operand] == 0)
+            repeat(to, run.at[operand]);
+        else
+            fetch(to, run.at[operand], x.step[operand], p, n, whole);
     });
 }
 
-/* A row sum that was fetched with the inputs, or that is not wanted. */
-struct no_sum {
-    __device__ T operator()(int) const { return 0; }
-};
-
-/* The formula for element e of what was fetched; `sum` is the row sum if it was not. */
+/* The formula: FULL outputs, SUM values behind them; or TERMS of a row sum. `sum` is the row sum, if
+ * it was not fetched with the inputs. */
 template <class Op, int PART, int N, int COUNT>
-INLINE void evaluate(packs<Op, N, COUNT> &in, int e, T sum, const float *constants, V *out)
+INLINE void evaluate(const packs<Op, N, COUNT> &in, typename lanes<N>::V sum,
+                     const float *constants, typename lanes<N>::V *out)
 {
-    V values[Op::nin + 1];
+    typename lanes<N>::V values[Op::nin + 1];
     values[Op::nin] = sum;
-    each<COUNT>([&](auto i) { values[i.value] = value(pack_of<i.value, Op, N>(in).get(e)); });
+    each<COUNT>([&](auto i) {
+        UNROLL
+        for (int e = 0; e < N; e++)
+            values[i.value].lane[e] = pack_of<i.value, Op, N>(in).value_of(e);
+    });
     Op::template formula<PART>(values, constants, out);
 }
 
-/* The formula for all N elements: FULL outputs, SUM values behind them; or TERMS of a row sum. */
-template <class Op, int PART, int N, int COUNT, class Sum>
-INLINE void evaluate_all(packs<Op, N, COUNT> &in, Sum sum, const float *constants,
-                         V (&out)[Op::nouts][N])
-{
-    UNROLL
-    for (int e = 0; e < N; e++) {
-        V one[Op::nouts];
-        evaluate<Op, PART>(in, e, sum(e), constants, one);
-        UNROLL
-        for (int i = 0; i < Op::nouts; i++)
-            out[i][e] = one[i];
-    }
-}
-
 /* Store the FULL outputs of N elements. */
-template <class Op, int N>
-INLINE void keep_all(const V (&out)[Op::nouts][N], const place &run, const vjpi_cuda_axis &x,
-                     int64_t p, int64_t n, bool whole)
+template <class Op, int N, class Index>
+INLINE void keep_all(const typename lanes<N>::V *out, const place &run, const vjpi_cuda_axis &x,
+                     Index p, Index n, bool whole)
 {
     each<Op::nfull>([&](auto i) {
         constexpr int operand = Op::nin + i.value;
-        typedef typename stored<Op::wide(operand)>::type E;
-        pack<E, N> made;
-        UNROLL
-        for (int e = 0; e < N; e++)
-            made.set(e, rounded<E>(out[i.value][e]));
+        pack<typename stored<Op::wide(operand)>::type, N> made;
+        made.round(out[i.value].lane);
         keep(made, run.at[operand], x.step[operand], p, n, whole);
     });
 }
@@ -188,6 +200,7 @@ template <class Op>
 INLINE void move_outer(place &place, const vjpi_cuda_loop &loop, int first, int last,
                        int64_t index)
 {
+#pragma unroll 1
     for (int d = last - 1; d > first; d--) {
         int64_t i;
         index = divide(index, loop.outer[d].n, i);

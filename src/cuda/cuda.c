@@ -14,6 +14,8 @@
 #define LEAST_ARCH 80       /* that the kernels are built for */
 #define CLUSTER_ARCH 90     /* the first with clusters of blocks, */
 #define PORTABLE_CLUSTER 8  /* of so many everywhere, and of more on some */
+#define MOST_SHARED 90112   /* bytes of shared memory that a block asks for at most: every GPU has
+                               them */
 
 /* ---- errors and devices ------------------------------------------------------------------- */
 
@@ -118,11 +120,15 @@ static int32_t most_cluster(int32_t arch)
     return arch < 110 ? VJPI_CUDA_CLUSTER : PORTABLE_CLUSTER;
 }
 
-/* Load a kernel now; a cluster above the portable size must be asked for. */
-static cudaError_t load(const void *kernel, uint32_t cluster)
+/* Load a kernel now. Much shared memory, or a cluster above the portable size, must be asked for;
+ * what is asked for only grows, since other plans use the same kernels. */
+static cudaError_t load(const void *kernel, uint32_t cluster, size_t shared)
 {
     struct cudaFuncAttributes attributes;
     cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error == cudaSuccess && (int)shared > attributes.maxDynamicSharedSizeBytes)
+        error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     MOST_SHARED);
     if (error == cudaSuccess && cluster > PORTABLE_CLUSTER)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     return error;
@@ -138,10 +144,10 @@ static cudaError_t load_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage 
             vjpi_cuda_launch launch;
             vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
             *blocks = launch.blocks > *blocks ? launch.blocks : *blocks;
-            error = load(launch.kernel, launch.cluster);
+            error = load(launch.kernel, launch.cluster, launch.shared);
         }
     if (error == cudaSuccess && plan->kernels->join)
-        error = load(plan->kernels->join, 1);
+        error = load(plan->kernels->join, 1, 0);
     return error;
 }
 
@@ -213,6 +219,9 @@ static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *
 {
     bool exact = false;
     bool vectors = stage->vectors && begin_alike(plan, stage, data, &exact);
+    if (stage->kind == VJPI_CUDA_TURNED || stage->kind == VJPI_CUDA_COLUMN ||
+        stage->kind == VJPI_CUDA_ACROSS)
+        vectors = vectors && exact;
     vjpi_cuda_launch l;
     vjpi_cuda_shape(plan, stage, vectors, exact, &l);
     for (int32_t i = 0; i < plan->noperands; i++)

@@ -15,12 +15,42 @@
 
 namespace vjpi { /* CUDA has an all() of its own */
 
-#include "cuda/lanes.cuh"
-#include "formulas.h"
+#include "cuda/element.cuh"
 
 typedef JOIN(STORED_, VJPI_DTYPE) D;
 
+enum {
+    N = VJPI_CUDA_VECTOR / sizeof(D)
+};
+
+/* The formulas over one lane, and over a vector of them. */
+namespace one {
+#define LANES 1
+#include "cuda/lanes.cuh"
+#include "formulas.h"
+#undef LANES
+} // namespace one
+
+namespace many {
+#define LANES N
+#include "cuda/lanes.cuh"
+#include "formulas.h"
+#undef LANES
+} // namespace many
+
+using many::OUTS;
+using many::TERMS;
+
+template <int COUNT> struct lanes;
+template <> struct lanes<1> {
+    typedef one::V V;
+};
+template <> struct lanes<N> {
+    typedef many::V V;
+};
+
 #include "cuda/access.cuh"
+#include "cuda/held.cuh"
 #include "cuda/sums.cuh"
 
 #include "cuda/fold.cuh"
@@ -28,6 +58,18 @@ typedef JOIN(STORED_, VJPI_DTYPE) D;
 #include "cuda/row.cuh"
 
 /* ---- ops.def -> types --------------------------------------------------------------------- */
+
+/* Has input i the shape of the operator's sums? Then it is the same for all that is summed. */
+#define IS_DATA false
+#define IS_SLOPE true
+#define IN(name, variable, dtype, shape) IS_##shape,
+#define OP(name, title, text, accuracy, inputs, attributes, outputs)     \
+    static __host__ __device__ constexpr bool name##_has_sum_shape(int i) \
+    {                                                                    \
+        const bool flags[] = { inputs };                                 \
+        return flags[i];                                                 \
+    }
+#include "ops.def"
 
 /* An operator as the kernels know it. wide(i): operand i is of the compute type; operand(i): which
  * operand the formula reads as its i-th, the row sum behind the inputs. */
@@ -48,11 +90,19 @@ typedef JOIN(STORED_, VJPI_DTYPE) D;
         {                                                                                    \
             return i < nin ? i : i + nfull;                                                  \
         }                                                                                    \
-        template <int PART>                                                                  \
-        static __device__ __forceinline__ void formula(const V *in, const float *constants,  \
-                                                       V *out)                               \
+        template <int PART> static __host__ __device__ constexpr bool fixed(int i)           \
         {                                                                                    \
-            name##_formula(PART, CHOSEN, in, constants, out);                                \
+            return PART == OUTS && name##_has_sum_shape(i);                                  \
+        }                                                                                    \
+        template <int PART>                                                                  \
+        INLINE void formula(const one::V *in, const float *constants, one::V *out)           \
+        {                                                                                    \
+            one::name##_formula(PART, CHOSEN, in, constants, out);                           \
+        }                                                                                    \
+        template <int PART>                                                                  \
+        INLINE void formula(const many::V *in, const float *constants, many::V *out)         \
+        {                                                                                    \
+            many::name##_formula(PART, CHOSEN, in, constants, out);                          \
         }                                                                                    \
     };
 #include "ops.def"
@@ -60,36 +110,36 @@ typedef JOIN(STORED_, VJPI_DTYPE) D;
 /* ---- types -> kernels --------------------------------------------------------------------- */
 
 enum {
-    N = VJPI_CUDA_VECTOR / sizeof(D),
-    ONES = VJPI_CUDA_HELD_ONES
+    ONES = VJPI_CUDA_HELD_ONES < N ? VJPI_CUDA_HELD_ONES : N
 };
+
+template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
+{
+    constexpr int held = 1 << LOG;
+    k.row[0][LOG] = (const void *)row_kernel<Op, 1, held * ONES>;
+    k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
+}
 
 /* Only what an operator needs is instantiated. */
 template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {
     vjpi_cuda_kernels k = {};
     if constexpr (Op::nsums == 0) {
-        k.map[0] = (const void *)map_kernel<Op, 1>;
-        k.map[1] = (const void *)map_kernel<Op, N>;
-        k.turned = (const void *)turned_kernel<Op>;
+        k.map[0] = (const void *)map_kernel<Op, 1, false>;
+        k.map[1] = (const void *)map_kernel<Op, N, false>;
+        k.map[2] = (const void *)map_kernel<Op, N, true>;
+        k.turned[0] = (const void *)turned_kernel<Op, 1>;
+        k.turned[1] = (const void *)turned_kernel<Op, N>;
     }
     if constexpr (Op::nrowsums > 0) {
-        k.row[0][0] = (const void *)row_kernel<Op, 1, ONES>;
-        k.row[0][1] = (const void *)row_kernel<Op, 1, 2 * ONES>;
-        k.row[0][2] = (const void *)row_kernel<Op, 1, 4 * ONES>;
-        k.row[0][3] = (const void *)row_kernel<Op, 1, 8 * ONES>;
-        k.row[1][0] = (const void *)row_kernel<Op, N, 1>;
-        k.row[1][1] = (const void *)row_kernel<Op, N, 2>;
-        k.row[1][2] = (const void *)row_kernel<Op, N, 4>;
-        k.row[1][3] = (const void *)row_kernel<Op, N, 8>;
-        k.column[0][0] = (const void *)column_kernel<Op, 1, ONES>;
-        k.column[0][1] = (const void *)column_kernel<Op, 1, 2 * ONES>;
-        k.column[0][2] = (const void *)column_kernel<Op, 1, 4 * ONES>;
-        k.column[0][3] = (const void *)column_kernel<Op, 1, 8 * ONES>;
-        k.column[1][0] = (const void *)column_kernel<Op, N, 1>;
-        k.column[1][1] = (const void *)column_kernel<Op, N, 2>;
-        k.column[1][2] = (const void *)column_kernel<Op, N, 4>;
-        k.column[1][3] = (const void *)column_kernel<Op, N, 8>;
+        set_held<Op, 0>(k);
+        set_held<Op, 1>(k);
+        set_held<Op, 2>(k);
+        set_held<Op, 3>(k);
+        k.longer[0] = (const void *)long_kernel<Op, 1>;
+        k.longer[1] = (const void *)long_kernel<Op, N>;
+        k.column[0] = (const void *)column_kernel<Op, 1>;
+        k.column[1] = (const void *)column_kernel<Op, N>;
     }
     if constexpr (Op::nsums + Op::nrowsums > 0) {
         constexpr int part = Op::nrowsums > 0 ? TERMS : OUTS;

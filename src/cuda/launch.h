@@ -18,6 +18,7 @@ typedef struct vjpi_cuda_axis {
  *
  *   map     x, y: the sides of a block's tile; outer: all others
  *   row     x: the axis that is summed; outer: the others, one row for each index
+ *   longer  as row
  *   column  y: the axis that is summed; x: the columns; outer: all others
  *   along   x: summed; outer: nkept axes that are not summed, then those that are
  *   across  x: not summed; outer: as along
@@ -30,11 +31,11 @@ typedef struct vjpi_cuda_loop {
     vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last turns fastest */
     uint32_t xblocks, yblocks; /* map, column, across: blocks that cover x, y */
     int32_t lanes;             /* row: threads that share a row, if they are of one warp; else 0 */
-    int32_t exact;             /* row: rows begin and end where vectors do */
-    int32_t cluster;           /* row, column: blocks that share a row; 1 without clusters */
+    int32_t exact;             /* along: runs begin and end where vectors do */
+    int32_t cluster;           /* longer, column: blocks that share a row; 1 without clusters */
+    int32_t held;              /* longer, column: vectors of each input that a thread holds */
     int32_t warps;             /* along: warps that share a sum: 1 or those of a block */
     uint32_t turned;           /* turned: bit i: operand i is dense along y, not x */
-    uint32_t fixed;            /* across: bit i: operand i is the same for all that is summed */
     int32_t x_kept;            /* join: x is not summed */
     int64_t nouts;             /* folds: how many sums of each kind */
     int64_t rows;              /* row: how many; folds: summed pieces or rows for each sum */
@@ -50,10 +51,14 @@ enum {
     VJPI_CUDA_THREADS = 256,
     VJPI_CUDA_WARPS = VJPI_CUDA_THREADS / 32,
     VJPI_CUDA_VECTOR = 16,     /* bytes of the widest access */
-    VJPI_CUDA_MAP_STEPS = 4,   /* vectors per thread of a map */
+    VJPI_CUDA_MAP_STEPS = 2,   /* vectors per thread of a map */
     VJPI_CUDA_PIECE_STEPS = 4, /* vectors per lane of a piece that `along` sums */
-    VJPI_CUDA_TILE = 64,       /* side of a turned tile */
-    VJPI_CUDA_HELD = 4,        /* sizes of row and column kernels: 1, 2, 4, 8 vectors a thread, */
+#ifndef NAHEAD
+#define NAHEAD 6
+#endif
+    VJPI_CUDA_AHEAD = NAHEAD,       /* rows that a thread of `across` has under way */
+    VJPI_CUDA_TILE = 64,       /* side of a turned tile; of 8-byte elements half */
+    VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors a thread, */
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
     VJPI_CUDA_ROW_THREADS = 512, /* of a block of theirs, at most */
     VJPI_CUDA_CLUSTER = 16     /* blocks of a cluster, at most */
@@ -62,8 +67,9 @@ enum {
 /* The kernels of one operator. [0]: element by element, whatever the steps; [1]: by vectors. What
  * an operator does not need is NULL. */
 typedef struct vjpi_cuda_kernels {
-    const void *map[2], *turned;
-    const void *row[2][VJPI_CUDA_HELD], *column[2][VJPI_CUDA_HELD];
+    const void *map[3]; /* [2]: by vectors, and some operand is one element all along x */
+    const void *turned[2];
+    const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
     const void *along[2], *across[2], *join;
 } vjpi_cuda_kernels;
 

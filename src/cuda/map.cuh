@@ -2,22 +2,22 @@
 /* map.cuh - one value per element: tiles of x and y, a few vectors a thread. */
 
 /* COUNT vectors of a thread, `step` elements apart: all are read before the first is written. */
-template <class Op, int N, int COUNT, bool WHOLE>
+template <class Op, int N, bool REPEATS, int COUNT, bool WHOLE>
 INLINE void map_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t step)
 {
     packs<Op, N, Op::nin + Op::nrowsums> in[COUNT];
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
+        fetch_all<REPEATS>(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
     UNROLL
     for (int s = 0; s < COUNT; s++) {
-        V out[Op::nouts][N];
-        evaluate_all<Op, OUTS, N>(in[s], no_sum(), loop.constants, out);
+        typename lanes<N>::V out[Op::nouts];
+        evaluate<Op, OUTS, N>(in[s], {}, loop.constants, out);
         keep_all<Op, N>(out, run, loop.x, p + s * step, loop.x.n, WHOLE);
     }
 }
 
-template <class Op, int N>
+template <class Op, int N, bool REPEATS>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     map_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
@@ -32,71 +32,90 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     int64_t begin = xb * width - shift_of<Op, N>(run);
     int64_t p = begin + (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
     if (begin >= 0 && begin + width <= loop.x.n)
-        map_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
+        map_vectors<Op, N, REPEATS, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
     else
         for (int64_t end = begin + width; p < end && p < loop.x.n; p += step)
-            map_vectors<Op, N, 1, false>(loop, run, p, 0);
+            map_vectors<Op, N, REPEATS, 1, false>(loop, run, p, 0);
 }
 
 /* An operand that is dense along y instead of x goes through shared memory, where a tile of it is
  * turned. loop.turned: such operands, at most TURNED of them; the others are read as they lie. */
 enum {
     TURNED = 2,
-    TILE = sizeof(D) > 4 ? VJPI_CUDA_TILE / 2 : VJPI_CUDA_TILE,
-    PITCH = TILE + (sizeof(D) < 4 ? 4 / sizeof(D) : 1), /* no two lanes meet in a bank */
-    TILE_STEPS = TILE * TILE / VJPI_CUDA_THREADS
+    TILE = VJPI_CUDA_TILE / (sizeof(D) > 4 ? 2 : 1),
+    PITCH = TILE + (sizeof(D) < 4 ? 2 : 1) /* at most two lanes meet in a bank */
 };
 
-template <class Op>
+/* Read a tile, N elements of a column at a time. */
+template <int N>
+INLINE void read_tile(D *tile, const char *corner, int64_t x_step, int64_t y_step, int columns,
+                      int rows)
+{
+    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, across = TILE / N;
+    pack<D, N> got[steps];
+    UNROLL
+    for (int s = 0; s < steps; s++) {
+        int i = s * VJPI_CUDA_THREADS + threadIdx.x, column = i / across, row = i % across * N;
+        if (column < columns)
+            fetch(got[s], corner + column * x_step, y_step, row, rows, false);
+    }
+    UNROLL
+    for (int s = 0; s < steps; s++) {
+        int i = s * VJPI_CUDA_THREADS + threadIdx.x, column = i / across, row = i % across * N;
+        UNROLL
+        for (int e = 0; e < N; e++)
+            tile[column * PITCH + row + e] = got[s].get(e);
+    }
+}
+
+template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     turned_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
-    __shared__ D tile[TURNED][TILE * PITCH];
-    constexpr int count = Op::nin + Op::nrowsums;
+    __shared__ D tiles[TURNED][TILE * PITCH];
+    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, across = TILE / N;
     uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
     int64_t x = (int64_t)xb * TILE, y = (int64_t)(rest % loop.yblocks) * TILE;
     int columns = (int)min((int64_t)TILE, loop.x.n - x), rows = (int)min((int64_t)TILE, loop.y.n - y);
+    int tile = 0;
     place corner = place_start<Op>(loop);
     move_outer<Op>(corner, loop, 0, loop.nouter, rest / loop.yblocks);
     move<Op>(corner, loop.x, x);
     move<Op>(corner, loop.y, y);
-    int turned = 0;
     each<Op::nin>([&](auto i) {
-        if (Op::wide(i.value) || !(loop.turned >> i.value & 1))
-            return;
-        UNROLL
-        for (int s = 0; s < TILE_STEPS; s++) {
-            int column = (s * VJPI_CUDA_THREADS + threadIdx.x) / TILE, row = threadIdx.x % TILE;
-            if (column < columns && row < rows)
-                tile[turned][column * PITCH + row] =
-                    *(const D *)(corner.at[i.value] + column * loop.x.step[i.value] +
-                                 row * loop.y.step[i.value]);
-        }
-        turned++;
+        if (loop.turned >> i.value & 1)
+            read_tile<N>(tiles[tile++], corner.at[i.value], loop.x.step[i.value],
+                         loop.y.step[i.value], columns, rows);
     });
     __syncthreads();
     UNROLL
-    for (int s = 0; s < TILE_STEPS; s++) {
-        int row = (s * VJPI_CUDA_THREADS + threadIdx.x) / TILE, column = threadIdx.x % TILE;
-        packs<Op, 1, count> in;
-        V out[Op::nouts][1];
+    for (int s = 0; s < steps; s++) {
+        int i = s * VJPI_CUDA_THREADS + threadIdx.x, row = i / across, column = i % across * N;
+        packs<Op, N, Op::nin + Op::nrowsums> in;
+        typename lanes<N>::V out[Op::nouts];
         place run = corner;
-        if (column >= columns || row >= rows)
+        if (row >= rows || column >= columns)
             continue;
         move<Op>(run, loop.y, row);
-        turned = 0;
-        each<count>([&](auto i) {
+        tile = 0;
+        each<Op::nin + Op::nrowsums>([&](auto i) {
             constexpr int operand = Op::operand(i.value);
-            auto &to = pack_of<i.value, Op, 1>(in);
+            auto &to = pack_of<i.value, Op, N>(in);
             if constexpr (!Op::wide(operand)) {
                 if (loop.turned >> operand & 1) {
-                    to.set(0, tile[turned++][column * PITCH + row]);
+                    UNROLL
+                    for (int e = 0; e < N; e++)
+                        to.set(e, tiles[tile][(column + e) * PITCH + row]);
+                    tile++;
                     return;
                 }
             }
-            fetch(to, run.at[operand], loop.x.step[operand], column, columns, false);
+            if (N > 1 && loop.x.step[operand] == 0)
+                repeat(to, run.at[operand]);
+            else
+                fetch(to, run.at[operand], loop.x.step[operand], column, columns, false);
         });
-        evaluate_all<Op, OUTS, 1>(in, no_sum(), loop.constants, out);
-        keep_all<Op, 1>(out, run, loop.x, column, columns, false);
+        evaluate<Op, OUTS, N>(in, {}, loop.constants, out);
+        keep_all<Op, N>(out, run, loop.x, column, columns, false);
     }
 }

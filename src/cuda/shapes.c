@@ -4,9 +4,12 @@
 #include "cuda/stage.h"
 
 #define FEW_BLOCKS 2048   /* enough to fill any GPU: folds are cut into so many */
+#define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
+#define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does */
+#ifndef COLUMN_LANES
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
-#define COLUMN_ROWS 32    /* threads below each other there */
-#define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most */
+#endif
+#define COLUMN_ROWS (VJPI_CUDA_THREADS / COLUMN_LANES) /* threads below each other there */
 
 static int64_t cut(int64_t n, int64_t parts)
 {
@@ -61,7 +64,7 @@ static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
-    launch->kernel = plan->kernels->map[vectors];
+    launch->kernel = plan->kernels->map[vectors + (vectors && stage->repeats)];
     launch->x = (uint32_t)least(power(cut(slots, VJPI_CUDA_MAP_STEPS)), VJPI_CUDA_THREADS);
     launch->y = (uint32_t)least(power(loop->y.n), VJPI_CUDA_THREADS / launch->x);
     loop->xblocks = (uint32_t)cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
@@ -69,81 +72,97 @@ static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
     launch->blocks = loop->xblocks * (int64_t)loop->yblocks * count_outer(loop, 0, loop->nouter);
 }
 
-static void shape_turned(const vjpi_cuda_plan *plan, vjpi_cuda_launch *launch)
+static void shape_turned(const vjpi_cuda_plan *plan, bool vectors, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t side = plan->size[0] > 4 ? VJPI_CUDA_TILE / 2 : VJPI_CUDA_TILE;
-    launch->kernel = plan->kernels->turned;
+    launch->kernel = plan->kernels->turned[vectors];
     launch->x = VJPI_CUDA_THREADS;
     loop->xblocks = (uint32_t)cut(loop->x.n, side);
     loop->yblocks = (uint32_t)cut(loop->y.n, side);
     launch->blocks = loop->xblocks * (int64_t)loop->yblocks * count_outer(loop, 0, loop->nouter);
 }
 
+/* Where vectors are not possible a thread holds this many times as many single elements. */
+static int64_t ones_of(const vjpi_cuda_stage *stage)
+{
+    return least(VJPI_CUDA_HELD_ONES, stage->elements);
+}
+
+/* Shared memory for what the threads of a block hold: vectors of so many elements. */
+static size_t held_room(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *launch, int64_t held,
+                        int64_t elements)
+{
+    int64_t size = plan->held_size * elements * held * launch->x * launch->y;
+    return (size_t)((size + 15) / 16 * 16);
+}
+
 /* Rows of up to a warp's 8 vectors a lane go to a warp or a part of one, longer ones to a block of
- * 4 vectors a thread, then to a cluster of blocks of 256 threads with 8 vectors each. */
+ * 4 vectors a thread, then to a cluster of blocks of 256 threads with 8 vectors each. Single
+ * elements at the ends of a row need a thread each. */
 static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                       bool exact, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
-    int64_t slots = slots_of(stage, loop->x.n, vectors, exact), held;
-    if (!vectors)
-        slots = cut(slots, VJPI_CUDA_HELD_ONES); /* a thread holds as many times more */
-    loop->cluster = 1;
-    loop->lanes = 0;
-    loop->exact = vectors && exact && loop->x.n % stage->elements == 0;
+    int64_t unit = vectors ? 1 : ones_of(stage), held = HELD_MOST / 2;
+    int64_t slots = cut(loop->x.n, vectors ? stage->elements : unit);
+    int64_t singles = vectors && !(exact && loop->x.n % stage->elements == 0)
+                          ? 2 * stage->elements : 1;
     if (slots <= 32 * HELD_MOST) {
-        held = power(cut(slots, 32));
-        loop->lanes = (int32_t)least(power(slots), 32);
+        held = power(most(cut(slots, 32), least(slots, 2)));
+        loop->lanes = (int32_t)least(power(most(cut(slots, held), singles)), 32);
         launch->x = VJPI_CUDA_THREADS / 2;
         launch->blocks = cut(loop->rows, launch->x / loop->lanes);
+    } else if (slots <= BLOCK_SLOTS) {
+        launch->x = (uint32_t)(32 * cut(slots, 32 * held));
+        launch->blocks = loop->rows;
     } else {
-        held = slots <= VJPI_CUDA_ROW_THREADS * HELD_MOST / 2 ? HELD_MOST / 2 : HELD_MOST;
-        if (held == HELD_MOST && plan->most_cluster > 1)
-            loop->cluster = (int32_t)least(power(cut(slots, VJPI_CUDA_THREADS * held)),
-                                           plan->most_cluster);
-        launch->x = (uint32_t)(32 * cut(slots, 32 * held * loop->cluster));
+        loop->held = (int32_t)(HELD_MOST * unit);
+        loop->cluster = (int32_t)power(cut(slots, BLOCK_SLOTS));
+        launch->x = (uint32_t)(32 * cut(slots, 32 * HELD_MOST * loop->cluster));
         launch->blocks = loop->rows * loop->cluster;
+        launch->shared = held_room(plan, launch, loop->held, vectors ? stage->elements : 1);
     }
-    launch->kernel = plan->kernels->row[vectors][log_of(held)];
+    launch->kernel = slots <= BLOCK_SLOTS ? plan->kernels->row[vectors][log_of(held)]
+                                          : plan->kernels->longer[vectors];
     launch->cluster = (uint32_t)loop->cluster;
 }
 
+/* Shared memory to add up columns in: a row of sums for each warp, or row of threads if that is
+ * wider, and for each block of a cluster. */
+static size_t column_room(const vjpi_cuda_launch *launch, int64_t elements, int64_t size)
+{
+    int64_t lanes = launch->x, rows = lanes < 32 ? lanes * launch->y / 32 : launch->y;
+    int64_t clusters = launch->cluster > 1 ? launch->cluster : 0;
+    return (size_t)((rows + clusters) * lanes * elements * size);
+}
+
+/* Where the axis is short, a block has more columns; where it is long, a cluster shares it. */
 static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                          bool exact, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
-    int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
-    int64_t unit = vectors ? 1 : VJPI_CUDA_HELD_ONES, lanes = COLUMN_LANES * unit;
-    int64_t rows = COLUMN_ROWS / unit, held = least(power(cut(loop->y.n, rows * unit)), HELD_MOST);
-    loop->cluster = 1;
-    if (loop->y.n > rows * unit * held && plan->most_cluster > 1) {
-        loop->cluster = (int32_t)least(power(cut(loop->y.n, rows * unit * held)),
-                                       plan->most_cluster);
-    } else {
-        rows = power(cut(loop->y.n, unit * held));
-        lanes = most(least(lanes, VJPI_CUDA_ROW_THREADS / rows), 1);
-    }
-    lanes = least(lanes, power(slots));
-    if (loop->cluster == 1) /* short axes: more columns */
-        lanes = most(lanes, least(power(slots), VJPI_CUDA_THREADS / rows));
-    launch->x = (uint32_t)lanes;
+    int64_t slots = slots_of(stage, loop->x.n, vectors, exact), n = loop->y.n;
+    int64_t unit = vectors ? 1 : ones_of(stage), elements = vectors ? stage->elements : 1;
+    int64_t rows = plan->most_cluster > 1 ? COLUMN_ROWS / unit : VJPI_CUDA_THREADS / unit;
+    rows = least(rows, power(cut(n, HELD_MOST * unit)));
     launch->y = (uint32_t)rows;
-    loop->xblocks = (uint32_t)cut(slots, lanes);
+    launch->x = (uint32_t)most(least(VJPI_CUDA_THREADS / rows, power(slots)), 32 / rows);
+    loop->cluster = (int32_t)power(cut(n, rows * HELD_MOST * unit));
+    loop->held = (int32_t)cut(n, rows * loop->cluster);
+    loop->xblocks = (uint32_t)cut(slots, launch->x);
     launch->blocks = count_outer(loop, 0, loop->nouter) * loop->xblocks * loop->cluster;
     launch->cluster = (uint32_t)loop->cluster;
-    launch->kernel = plan->kernels->column[vectors][log_of(held)];
-    launch->shared = (size_t)((rows + loop->cluster) * lanes *
-                              (vectors ? stage->elements : 1) * plan->compute_size);
+    launch->kernel = plan->kernels->column[vectors];
+    launch->shared = held_room(plan, launch, loop->held, elements) +
+                     column_room(launch, elements, plan->compute_size);
 }
 
-bool vjpi_cuda_can_hold(vjpi_cuda_kind kind, int32_t most_cluster, int64_t n)
+bool vjpi_cuda_can_hold(const vjpi_cuda_stage *stage, int32_t most_cluster, int64_t n)
 {
-    int64_t ones = HELD_MOST * VJPI_CUDA_HELD_ONES; /* a thread's, if vectors are not possible */
-    if (kind == VJPI_CUDA_ROW)
-        return n <= VJPI_CUDA_ROW_THREADS * ones * most_cluster;
-    return n <= (most_cluster > 1 ? COLUMN_ROWS / VJPI_CUDA_HELD_ONES * most_cluster
-                                  : VJPI_CUDA_ROW_THREADS / VJPI_CUDA_HELD_ONES / 2) * ones;
+    if (stage->kind == VJPI_CUDA_ROW)
+        return n <= BLOCK_SLOTS * ones_of(stage) * most_cluster;
+    return n <= (most_cluster > 1 ? COLUMN_ROWS * most_cluster : VJPI_CUDA_THREADS) * HELD_MOST;
 }
 
 /* Cut what is summed for each result into segments: enough of them to fill the GPU, each with at
@@ -166,6 +185,7 @@ static void shape_along(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
     loop->rows = loop->xblocks * count_outer(loop, loop->nkept, loop->nouter);
     loop->nouts = count_outer(loop, 0, loop->nkept);
     loop->warps = loop->rows <= VJPI_CUDA_WARPS ? 1 : VJPI_CUDA_WARPS;
+    loop->exact = exact && loop->x.n % stage->elements == 0;
     if (loop->warps == 1) {
         loop->per_segment = loop->rows;
         loop->nsegments = 1;
@@ -188,11 +208,12 @@ static void shape_across(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     loop->xblocks = (uint32_t)cut(slots, launch->x);
     loop->rows = count_outer(loop, loop->nkept, loop->nouter);
     loop->nouts = kept * loop->x.n;
-    cut_segments(stage, kept * loop->xblocks, launch->y * VJPI_CUDA_PIECE_STEPS, loop);
+    cut_segments(stage, kept * loop->xblocks, (int64_t)launch->y * VJPI_CUDA_PIECE_STEPS, loop);
     launch->kernel = plan->kernels->across[vectors];
     launch->blocks = kept * loop->xblocks * loop->nsegments;
-    launch->shared = (size_t)(VJPI_CUDA_THREADS * (vectors ? stage->elements : 1) *
-                              plan->compute_size);
+    int64_t elements = vectors ? stage->elements : 1;
+    launch->shared = held_room(plan, launch, VJPI_CUDA_AHEAD, elements) +
+                     column_room(launch, elements, plan->compute_size);
 }
 
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,
@@ -210,12 +231,13 @@ void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, b
                      bool exact, vjpi_cuda_launch *launch)
 {
     *launch = (vjpi_cuda_launch){ .y = 1, .cluster = 1, .loop = stage->loop };
+    launch->loop.cluster = 1;
     switch (stage->kind) {
     case VJPI_CUDA_MAP:
         shape_map(plan, stage, vectors, exact, launch);
         break;
     case VJPI_CUDA_TURNED:
-        shape_turned(plan, launch);
+        shape_turned(plan, vectors, launch);
         break;
     case VJPI_CUDA_ROW:
         shape_row(plan, stage, vectors, exact, launch);

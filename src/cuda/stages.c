@@ -37,33 +37,54 @@ static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
     return true;
 }
 
-/* Can operands 0 .. ntile - 1 be moved in vectors along x? The runs of one thread's columns must
- * all begin alike: those `whole` names, by kind of kernel, must move by whole vectors. */
+/* Can operands 0 .. ntile - 1 be moved in vectors along x? The kernels know of operands that are one
+ * element all along x: any input of a map, else those in `repeated`. Columns come in whole vectors
+ * only. */
 static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
-                         vjpi_cuda_stage *stage)
+                         uint32_t repeated, vjpi_cuda_stage *stage)
 {
     const vjpi_cuda_loop *loop = &stage->loop;
     bool columns = stage->kind == VJPI_CUDA_COLUMN || stage->kind == VJPI_CUDA_ACROSS;
-    stage->elements = 16 / plan->size[0];
+    bool map = stage->kind == VJPI_CUDA_MAP;
+    stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
     stage->vectors = true;
     stage->aligned = true;
     for (int32_t i = 0; i < ntile; i++) {
         if (loop->x.step[i] == plan->size[i])
             stage->dense |= 1u << i;
-        else if (loop->x.step[i] != 0 || i == output)
+        else if (loop->x.step[i] != 0 || i == output || !(map || (repeated >> i & 1)))
             stage->vectors = false;
+        else
+            stage->repeats = true;
     }
-    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++) {
-        bool whole = true;
-        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &whole);
-        if (columns && d >= loop->nkept)
-            stage->vectors = stage->vectors && whole;
-        stage->aligned = stage->aligned && whole;
-    }
-    if (loop->y.n > 1 && stage->vectors) {
-        bool whole = true;
-        stage->vectors = moves_alike(plan, stage, &loop->y, &whole) && (whole || !columns);
-        stage->aligned = stage->aligned && whole;
+    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++)
+        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &stage->aligned);
+    if (loop->y.n > 1 && stage->vectors)
+        stage->vectors = moves_alike(plan, stage, &loop->y, &stage->aligned);
+    if (columns)
+        stage->vectors = stage->vectors && stage->aligned && loop->x.n % stage->elements == 0;
+}
+
+/* The same for a turned map: all must begin, and move, by whole vectors of its own size. */
+static void find_tile_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
+                              vjpi_cuda_stage *stage)
+{
+    const vjpi_cuda_loop *loop = &stage->loop;
+    stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
+    stage->vectors = stage->aligned = true;
+    for (int32_t i = 0; i < ntile; i++) {
+        const vjpi_cuda_axis *run = loop->turned >> i & 1 ? &loop->y : &loop->x;
+        const vjpi_cuda_axis *side = loop->turned >> i & 1 ? &loop->x : &loop->y;
+        bool moves = side->step[i] % (stage->elements * plan->size[i]) == 0;
+        for (int32_t d = 0; d < loop->nouter; d++)
+            moves = moves && loop->outer[d].step[i] % (stage->elements * plan->size[i]) == 0;
+        if (run->step[i] == plan->size[i])
+            stage->dense |= 1u << i;
+        else if (run->step[i] == 0 && i != output)
+            moves = true; /* a repeated element may lie anywhere */
+        else
+            moves = false;
+        stage->vectors = stage->vectors && moves;
     }
 }
 
@@ -121,7 +142,7 @@ static void add_map(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
     stage->kind = y >= 0 ? VJPI_CUDA_TURNED : VJPI_CUDA_MAP;
     set_axes(from, x, y >= 0 ? y : x - 1, false, &stage->loop);
     if (stage->kind == VJPI_CUDA_MAP) {
-        find_vectors(plan, ntile, ninputs, stage);
+        find_vectors(plan, ntile, ninputs, 0, stage);
         return;
     }
     for (int32_t i = 0; i < ninputs && turned < 2; i++)
@@ -129,6 +150,7 @@ static void add_map(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
             stage->loop.turned |= 1u << i;
             turned++;
         }
+    find_tile_vectors(plan, ntile, ninputs, stage);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -165,17 +187,15 @@ static int64_t add_fold(const vjpi_call *call, const vjpi_loop *from, int32_t nt
     vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
     int32_t x = from->ndim - 1;
     bool reduced = x < 0 || from->dims[x].reduced;
+    uint32_t repeated = 0;
     stage->kind = reduced ? VJPI_CUDA_ALONG : VJPI_CUDA_ACROSS;
     set_axes(from, x, -1, true, &stage->loop);
     stage->loop.x_kept = !reduced;
-    find_vectors(plan, ntile, ntile > call->op->info.ninputs ? call->op->info.ninputs : -1, stage);
-    for (int32_t i = 0; i < call->op->info.ninputs; i++) {
-        bool moves = false;
-        for (int32_t d = stage->loop.nkept; d < stage->loop.nouter; d++)
-            moves = moves || stage->loop.outer[d].step[i] != 0;
-        if (!moves)
-            stage->loop.fixed |= 1u << i;
-    }
+    for (int32_t i = 0; i < call->op->info.ninputs && reduced; i++)
+        if (call->op->tensors[i].shape_rule == VJP_SHAPE_SLOPE)
+            repeated |= 1u << i; /* it has the sums' shape, and the sums run along x */
+    find_vectors(plan, ntile, ntile > call->op->info.ninputs ? call->op->info.ninputs : -1,
+                 repeated, stage);
     int64_t results = 1;
     for (int32_t d = 0; d < from->ndim; d++)
         results *= from->dims[d].reduced ? 1 : from->dims[d].n;
@@ -214,13 +234,14 @@ static bool add_row(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
         axis--;
     bool columns = axis >= 0 && axis != x && from->dims[x].n >= NARROW;
     stage->kind = columns ? VJPI_CUDA_COLUMN : VJPI_CUDA_ROW;
-    if (!vjpi_cuda_can_hold(stage->kind, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
+    stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
+    if (!vjpi_cuda_can_hold(stage, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
         return false;
     set_axes(from, columns ? x : axis, columns ? axis : -1, false, &stage->loop);
     stage->loop.rows = 1;
     for (int32_t d = 0; d < stage->loop.nouter; d++)
         stage->loop.rows *= stage->loop.outer[d].n;
-    find_vectors(plan, ntile, call->op->info.ninputs, stage);
+    find_vectors(plan, ntile, call->op->info.ninputs, 0, stage);
     vjpi_cuda_shape(plan, stage, stage->vectors, false, &launch);
     if (launch.blocks < FEW_BLOCKS && vjpi_numel(&call->tensors[0]) > MANY_ELEMENTS)
         return false;
@@ -257,6 +278,9 @@ void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *work
     plan->nsums = op->kind == VJPI_ROW ? 1 : call->ntensors - ntile;
     for (int32_t i = 0; i < call->ntensors; i++)
         plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    for (int32_t i = 0; i < op->info.ninputs; i++) /* inputs of the sums' shape need not be */
+        if (op->tensors[i].shape_rule == VJP_SHAPE_DATA)
+            plan->held_size += (int32_t)plan->size[i];
     plan->size[call->ntensors] = plan->compute_size;
     if (elements == 0) {
         if (op->kind == VJPI_FOLD)

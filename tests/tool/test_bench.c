@@ -63,6 +63,43 @@ static void runs_add_up_in_one_file(void **state)
     free(lines);
 }
 
+/* Whoever is in the file is on the page, and the page needs nothing from elsewhere. */
+static void a_page_shows_every_line_of_the_file(void **state)
+{
+    (void)state;
+    static const char peer[] =
+        "{\"who\": \"a < b & c\", \"op\": \"relu_backward\", \"case\": \"relu\", "
+        "\"dtype\": \"f32\", \"shape\": \"4096\", \"device\": \"cpu\", \"threads\": 1, "
+        "\"median_ns\": 1000, \"gbps\": 49.25}\n"
+        "this line is not JSON\n";
+    static const char *const wanted[] = {
+        "<!DOCTYPE html>", "<svg", "49.25 GB/s", "a &lt; b &amp; c", "4096 f32", "</html>",
+    };
+    size_t size;
+    folder_clear();
+    file_write("out.json", peer, strlen(peer));
+    assert_says(tool(ARGS(ONE_CASE, "--json", "out.json", "--html", "out.html")), 0, NULL);
+    char *page = file_read("out.html", &size);
+    for (int64_t i = 0; i < COUNT_OF(wanted); i++)
+        if (strstr(page, wanted[i]) == NULL)
+            fail_msg("\"%s\" is not on the page", wanted[i]);
+    assert_null(strstr(page, "http"));
+    assert_null(strstr(page, "src="));
+    free(page);
+}
+
+static void a_page_can_be_of_this_run_alone(void **state)
+{
+    (void)state;
+    size_t size;
+    folder_clear();
+    assert_says(tool(ARGS(ONE_CASE, "--html", "out.html")), 0, NULL);
+    char *page = file_read("out.html", &size);
+    assert_non_null(strstr(page, "4096 f32"));
+    assert_int_equal(folder_count(), 1);
+    free(page);
+}
+
 static void the_table_has_one_line_for_a_case(void **state)
 {
     (void)state;
@@ -82,6 +119,7 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case is like that");
     assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case is like that");
     assert_says(tool(ARGS(ONE_CASE, "--json", "no/such/folder")), 1, "cannot write");
+    assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1, "cannot write");
 }
 
 int main(void)
@@ -89,6 +127,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_case_becomes_a_line_of_json),
         cmocka_unit_test(runs_add_up_in_one_file),
+        cmocka_unit_test(a_page_shows_every_line_of_the_file),
+        cmocka_unit_test(a_page_can_be_of_this_run_alone),
         cmocka_unit_test(the_table_has_one_line_for_a_case),
         cmocka_unit_test(wrong_options_are_refused),
     };

@@ -20,7 +20,8 @@ static int open_context(void **state)
 {
     (void)state;
     char reason[VJP_REASON_SIZE];
-    return memory_open(&host, VJP_CPU, 0, reason) ? (int)vjp_context_create(NULL, &ctx, NULL, 0) : 1;
+    bool opened = memory_open(&host, VJP_CPU, 0, reason);
+    return opened ? (int)vjp_context_create(NULL, &ctx, NULL, 0) : 1;
 }
 
 static int close_context(void **state)

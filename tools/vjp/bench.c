@@ -4,6 +4,7 @@
  * Bytes are the least that must move: each input read once, each output written once. The share
  * is that of a ceiling, two reads and one write, measured in turns with the operator. */
 #include "bench.h"
+#include "bench_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef struct bench {
     memory where;
     bench_cuda cuda;
     int64_t threads;
-    FILE *json;
+    FILE *json, *html;
     int64_t measured;
 } bench;
 
@@ -46,7 +47,7 @@ static bool listed(const char *list, const char *word)
 static bool wanted(const bench *b, const named_problem *row, const char *shape)
 {
     const char *op = option_given(b->args, "op"), *shapes = option_given(b->args, "shape");
-    return (!op || strstr(row->op, op) || strstr(row->name, op)) &&
+    return (!op || !strcmp(row->op, op) || !strncmp(row->name, op, strlen(op))) &&
            listed(option_given(b->args, "dtype"), vjp_dtype_name(row->dtype)) &&
            listed(shapes, shape);
 }
@@ -61,6 +62,20 @@ static void show_time(double ns)
         printf(" %7.0f ns", ns);
     else
         printf(" %7.1f us", ns / 1e3);
+}
+
+static void show_machine(const bench *b)
+{
+    char name[128] = "";
+    cuda_device device = 0;
+    const cuda_driver *cuda = b->where.cuda;
+    if (cuda && cuda->DeviceGet(&device, b->where.ordinal) == CUDA_OK)
+        cuda->DeviceGetName(name, sizeof(name), device);
+    if (cuda)
+        printf("%s, %s, L2 cache of %.0f MiB\n", name, vjp_context_isa(b->ctx),
+               b->cuda.cache_size / (1 << 20));
+    else
+        printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b->ctx), b->threads);
 }
 
 static void show_head(const bench *b)
@@ -97,10 +112,10 @@ static void write_json(const bench *b, const named_problem *row, const char *sha
         return;
     fprintf(b->json,
             "{\"who\": \"vjp\", \"op\": \"%s\", \"case\": \"%s\", \"dtype\": \"%s\", "
-            "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"threads\": %" PRId64
+            "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"isa\": \"%s\", \"threads\": %" PRId64
             ", \"median_ns\": %.1f, \"gbps\": %.2f, \"ceiling_gbps\": %.2f, \"share\": %.4f",
             row->op, row->name, vjp_dtype_name(row->dtype), shape, layouts[row->layout],
-            b->device == VJP_CUDA ? "cuda" : "cpu", b->threads, s->ns, s->gbps, s->ceiling,
+            b->device == VJP_CUDA ? "cuda" : "cpu", vjp_context_isa(b->ctx), b->threads, s->ns, s->gbps, s->ceiling,
             s->share);
     if (s->call_ns > 0)
         fprintf(b->json, ", \"call_ns\": %.1f, \"graph_ns\": %.1f", s->call_ns, s->graph_ns);
@@ -193,10 +208,40 @@ static bool open_all(bench *b)
         vjp_context_create(&options, &b->ctx, reason, sizeof(reason)) != VJP_OK ||
         (b->device == VJP_CUDA && !bench_cuda_open(&b->cuda, &b->where, reason)))
         return complain(b->args->command, false, "%s", reason);
-    const char *path = option_given(b->args, "json");
-    if (path && !(b->json = fopen(path, "a")))
-        return complain(b->args->command, false, "cannot write %s", path);
     return true;
+}
+
+/* Lines go to the file of --json, or for a page alone to one that goes with the program. */
+static bool open_files(bench *b)
+{
+    const char *json = option_given(b->args, "json"), *html = option_given(b->args, "html");
+    if (json || html)
+        b->json = json ? fopen(json, "a+") : tmpfile();
+    if (html)
+        b->html = fopen(html, "w");
+    if ((json || html) && !b->json)
+        return complain(b->args->command, false, "cannot write %s", json ? json : "a file");
+    return !html || b->html || complain(b->args->command, false, "cannot write %s", html);
+}
+
+static int close_files(bench *b, int status)
+{
+    bool well = true;
+    if (b->html) {
+        double caches[BENCH_CACHES] = { b->cuda.cache_size };
+        records all = records_read(b->json);
+        if (b->device == VJP_CPU)
+            bench_cpu_caches(caches);
+        report_write(b->html, &all, caches);
+        free(all.at);
+        well = !ferror(b->html);
+        well = fclose(b->html) == 0 && well;
+    }
+    if (b->json) {
+        well = !ferror(b->json) && well;
+        well = fclose(b->json) == 0 && well;
+    }
+    return well ? status : complain(b->args->command, FAILED, "a file could not be written");
 }
 
 static int run(const arguments *args)
@@ -204,14 +249,12 @@ static int run(const arguments *args)
     bench b = { .args = args };
     if (!memory_option(args, &b.device) || !option_number(args, "threads", 1, 1024, 1, &b.threads))
         return MISUSED;
-    if (!open_all(&b))
+    if (!open_all(&b) || !open_files(&b))
         return FAILED;
-    if (b.device == VJP_CPU)
-        printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b.ctx), b.threads);
+    show_machine(&b);
     printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b.ctx));
     int status = measure_all(&b);
-    if (b.json)
-        fclose(b.json);
+    status = close_files(&b, status);
     if (b.device == VJP_CUDA)
         bench_cuda_close(&b.cuda);
     vjp_context_destroy(b.ctx);
@@ -220,11 +263,12 @@ static int run(const arguments *args)
 
 static const option options[] = {
     { "device", "DEVICE", "cpu (the default) or cuda" },
-    { "op", "WORD", "only operators or cases with this in their name" },
+    { "op", "NAME", "only this operator, or cases whose name begins like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these: 65536x1024,16777216" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
     { "json", "FILE", "add a line of JSON for each case to this file" },
+    { "html", "FILE", "write a page of charts: of all lines in that file, or of this run" },
     { NULL, NULL, NULL },
 };
 

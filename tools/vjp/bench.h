@@ -68,14 +68,24 @@ typedef struct sample {
 double bench_now(void);
 double bench_median(double *values, int n);
 
+/* bench_cpu_caches - the sizes of the CPU's caches for data, as far as known; ends with 0. */
+enum {
+    BENCH_CACHES = 8
+};
+void bench_cpu_caches(double sizes[BENCH_CACHES]);
+
 /* bench_cpu_measure - on the load's own threads; the ceiling on as many. */
 bool bench_cpu_measure(load *l, int threads, sample *s);
+
+enum {
+    BENCH_EVENTS = 41
+};
 
 /* The ceiling of a CUDA device needs a kernel and memory of its own. */
 typedef struct bench_cuda {
     memory *where;
     void *stream;
-    cuda_event start, end;
+    cuda_event events[BENCH_EVENTS];
     cuda_module module;
     cuda_function triad;
     unsigned blocks; /* of its grid */

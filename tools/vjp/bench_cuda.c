@@ -2,8 +2,10 @@
 /* bench_cuda.c - time and bandwidth on a CUDA device, by its events, against a triad of three
  * buffers of 1 GiB.
  *
- * Runs and triads take turns in blocks. The first of each block is not counted: it also waits for
- * what the block before it had left in the L2 cache to be written. */
+ * Triads and runs take turns in blocks. A block is queued as a whole, an event between each two
+ * runs, so that the device never waits for the host: the triads give it the time to queue the rest.
+ * The first of each block is not counted: it also waits for what the block before it had left in
+ * the L2 cache to be written. */
 #include <stdlib.h>
 
 #include "bench.h"
@@ -11,13 +13,13 @@
 enum {
     ROUNDS = 12,
     TRIADS = 4, /* of a block that are counted */
-    MOST_RUNS = 40,
+    MOST_RUNS = BENCH_EVENTS - 1,
     CALLS = 200, /* below the number that a stream queues before the caller has to wait */
     GRAPH_RUNS = 50
 };
 
 #define TRIAD_SIZE ((size_t)1 << 30)
-#define CACHE_SETS 4.0            /* the sets of a load are this many times the L2 cache */
+#define FLUSH_SIZE ((size_t)1 << 28)
 #define SMALL_BYTES (double)(64 << 20) /* below this, calls and graphs are measured as well */
 
 /* ---- the triad ---------------------------------------------------------------------------- */
@@ -56,44 +58,46 @@ static const char triad_ptx[] =
     STORE("%u", "%v", "+12288")
     END;
 
-static void triad(bench_cuda *b, void *stream)
+static void triad(bench_cuda *b)
 {
     void *parameters[] = { &b->buffers[0], &b->buffers[1], &b->buffers[2] };
     memory_check(b->where, b->where->cuda->LaunchKernel(b->triad, b->blocks, 1, 1, 256, 1, 1, 0,
-                                                        stream, parameters, NULL));
+                                                        b->stream, parameters, NULL));
 }
 
 /* ---- timing ------------------------------------------------------------------------------- */
 
-static void mark(bench_cuda *b, cuda_event event)
+static void mark(bench_cuda *b, int event)
 {
-    memory_check(b->where, b->where->cuda->EventRecord(event, b->stream));
+    memory_check(b->where, b->where->cuda->EventRecord(b->events[event], b->stream));
 }
 
-/* Seconds between the two marks, once the second one is reached. */
-static double elapsed(bench_cuda *b)
+/* Seconds from one mark to the next, once that is reached. */
+static double elapsed(bench_cuda *b, int event)
 {
     float ms = 0;
     const cuda_driver *cuda = b->where->cuda;
-    memory_check(b->where, cuda->EventSynchronize(b->end));
-    memory_check(b->where, cuda->EventElapsedTime(&ms, b->start, b->end));
+    memory_check(b->where, cuda->EventSynchronize(b->events[event + 1]));
+    memory_check(b->where, cuda->EventElapsedTime(&ms, b->events[event], b->events[event + 1]));
     return (double)ms * 1e-3;
 }
 
-static double triad_time(bench_cuda *b)
+/* Queue a block of triads, or of runs if there is a load; the first is not counted. */
+static void queue_block(bench_cuda *b, load *l, int count)
 {
-    mark(b, b->start);
-    triad(b, b->stream);
-    mark(b, b->end);
-    return elapsed(b);
+    for (int i = -1; i < count; i++) {
+        if (l)
+            load_run(l, b->stream);
+        else
+            triad(b);
+        mark(b, i + 1);
+    }
 }
 
-static double run_time(bench_cuda *b, load *l)
+static void read_block(bench_cuda *b, int count, double *times)
 {
-    mark(b, b->start);
-    load_run(l, b->stream);
-    mark(b, b->end);
-    return elapsed(b);
+    for (int i = 0; i < count; i++)
+        times[i] = elapsed(b, i);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -106,13 +110,20 @@ static bool choose(bench_cuda *b, const char *name, unsigned vectors, double *be
     if (!memory_check(b->where, b->where->cuda->ModuleGetFunction(&candidate.triad, b->module,
                                                                   name)))
         return false;
-    for (int i = 0; i < 11; i++)
-        times[i] = triad_time(&candidate);
+    queue_block(&candidate, NULL, 11);
+    read_block(&candidate, 11, times);
     double time = bench_median(times, 11);
     if (!b->triad || time < *best) {
         *best = time;
         *b = candidate;
     }
+    return !b->where->error;
+}
+
+static bool create_events(bench_cuda *b)
+{
+    for (int i = 0; i < BENCH_EVENTS; i++)
+        memory_check(b->where, b->where->cuda->EventCreate(&b->events[i], CUDA_EVENT_DEFAULT));
     return !b->where->error;
 }
 
@@ -129,14 +140,12 @@ bool bench_cuda_open(bench_cuda *b, memory *where, char reason[VJP_REASON_SIZE])
             snprintf(reason, VJP_REASON_SIZE, "no memory for three buffers of 1 GiB");
             return false;
         }
-        memory_check(where, cuda->MemsetD8((cuda_pointer)(uintptr_t)b->buffers[i], 0x3c, TRIAD_SIZE));
+        memory_fill(where, b->buffers[i], 0x3c, TRIAD_SIZE);
     }
     memory_wait(where);
     if (!memory_check(where, cuda->DeviceGet(&device, where->ordinal)) ||
         !memory_check(where, cuda->DeviceGetAttribute(&cache_size, CUDA_L2_CACHE_SIZE, device)) ||
-        !memory_check(where, cuda->EventCreate(&b->start, CUDA_EVENT_DEFAULT)) ||
-        !memory_check(where, cuda->EventCreate(&b->end, CUDA_EVENT_DEFAULT)) ||
-        !memory_check(where, cuda->ModuleLoadData(&b->module, triad_ptx)) ||
+        !create_events(b) || !memory_check(where, cuda->ModuleLoadData(&b->module, triad_ptx)) ||
         !choose(b, "triad1", 1, &best) || !choose(b, "triad4", 4, &best)) {
         snprintf(reason, VJP_REASON_SIZE, "CUDA: %s", where->error);
         return false;
@@ -149,8 +158,8 @@ void bench_cuda_close(bench_cuda *b)
 {
     if (b->where->error)
         return;
-    b->where->cuda->EventDestroy(b->start);
-    b->where->cuda->EventDestroy(b->end);
+    for (int i = 0; i < BENCH_EVENTS; i++)
+        b->where->cuda->EventDestroy(b->events[i]);
     b->where->cuda->ModuleUnload(b->module);
     memory_stream_destroy(b->where, b->stream);
     for (int i = 0; i < 3; i++)
@@ -186,10 +195,10 @@ static double graph_time(bench_cuda *b, load *l)
         return 0;
     memory_graph_run(b->where, graph, b->stream);
     for (int r = 0; r < ROUNDS; r++) {
-        mark(b, b->start);
+        mark(b, 0);
         memory_graph_run(b->where, graph, b->stream);
-        mark(b, b->end);
-        rounds[r] = elapsed(b) / GRAPH_RUNS;
+        mark(b, 1);
+        rounds[r] = elapsed(b, 0) / GRAPH_RUNS;
     }
     memory_graph_destroy(b->where, graph);
     return bench_median(rounds, ROUNDS);
@@ -201,17 +210,17 @@ bool bench_cuda_measure(bench_cuda *b, load *l, sample *s)
     int ntimes = 0, nceilings = 0;
     if (load_run(l, b->stream) != VJP_OK)
         return false;
-    for (int i = 0; i < 3; i++)
-        run_time(b, l);
-    int runs = (int)(20e-3 / (run_time(b, l) + 1e-9)); /* 20 ms of runs in a block */
+    queue_block(b, l, 3);
+    int runs = (int)(20e-3 / (elapsed(b, 2) + 1e-9)); /* 20 ms of runs in a block */
     runs = runs < 4 ? 4 : runs > MOST_RUNS ? MOST_RUNS : runs;
     for (int round = 0; round < ROUNDS && !b->where->error; round++) {
-        triad(b, b->stream);
-        for (int i = 0; i < TRIADS; i++)
-            ceilings[nceilings++] = triad_time(b);
-        load_run(l, b->stream);
-        for (int i = 0; i < runs; i++)
-            times[ntimes++] = run_time(b, l);
+        queue_block(b, NULL, TRIADS);
+        read_block(b, TRIADS, ceilings + nceilings);
+        nceilings += TRIADS;
+        triad(b); /* keeps the device busy while the runs are queued */
+        queue_block(b, l, runs);
+        read_block(b, runs, times + ntimes);
+        ntimes += runs;
     }
     if (b->where->error)
         return false;

@@ -27,7 +27,7 @@ enum {
     QUICK_CASES = 6,
     SMALL_CASES = 60,
     MEDIUM_CASES = 12,
-    QUICK_ELEMENTS = 300000
+    QUICK_ELEMENTS = 1 << 20
 };
 
 /* ---- reporting ---------------------------------------------------------------------------- */

@@ -133,6 +133,14 @@ void memory_copy(memory *m, void *to, const void *from, size_t size)
         memory_check(m, m->cuda->MemcpyDtoD(pointer(to), pointer(from), size));
 }
 
+void memory_fill(memory *m, void *to, unsigned char byte, size_t size)
+{
+    if (!m->cuda)
+        memset(to, byte, size);
+    else if (works(m))
+        memory_check(m, m->cuda->MemsetD8(pointer(to), byte, size));
+}
+
 void memory_wait(memory *m)
 {
     if (works(m))

@@ -43,8 +43,9 @@ size_t memory_free_size(memory *m);
 void memory_upload(memory *m, void *to, const void *from, size_t size);
 void memory_download(memory *m, void *to, const void *from, size_t size);
 
-/* memory_copy - within the device's memory. */
+/* memory_copy - within the device's memory; memory_fill - every byte this one. */
 void memory_copy(memory *m, void *to, const void *from, size_t size);
+void memory_fill(memory *m, void *to, unsigned char byte, size_t size);
 
 /* memory_wait - until all that was queued on the device is done. */
 void memory_wait(memory *m);

@@ -22,7 +22,8 @@ static const option options[] = {
 typedef struct call {
     const arguments *args;
     const vjp_op_info *op;
-    int32_t ntensors, nattrs;
+    int32_t ntensors, nattrs, threads;
+    vjp_dtype wide; /* 0: not given */
     vjp_attr attrs[MAX_ARGUMENTS];
     npy_input inputs[MAX_ARGUMENTS];
     npy_output outputs[MAX_ARGUMENTS];
@@ -114,6 +115,35 @@ static int read_attributes(call *c)
     return DONE;
 }
 
+/* The dtype that --wide names; there must be an output that may have it. */
+static int read_wide(call *c)
+{
+    const char *text = option_given(c->args, "wide");
+    bool wanted = false;
+    if (!text)
+        return DONE;
+    for (int i = 1; vjp_dtype_name((vjp_dtype)i); i++)
+        if (!strcmp(text, vjp_dtype_name((vjp_dtype)i)))
+            c->wide = (vjp_dtype)i;
+    if (!c->wide)
+        return complain(c->args->command, MISUSED, "--wide: there is no dtype %s", text);
+    for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
+        wanted |= vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_WIDE;
+    if (!wanted)
+        return complain(c->args->command, MISUSED,
+                        "--wide: the outputs of %s have the dtype of its inputs", c->op->name);
+    return DONE;
+}
+
+static int read_options(call *c)
+{
+    int64_t threads;
+    if (!option_number(c->args, "threads", 0, INT16_MAX, 0, &threads))
+        return MISUSED;
+    c->threads = (int32_t)threads;
+    return read_wide(c);
+}
+
 /* ---- the tensors --------------------------------------------------------------------------- */
 
 static int open_inputs(call *c)
@@ -125,34 +155,11 @@ static int open_inputs(call *c)
     return DONE;
 }
 
-/* The dtype that --wide names, or 0; it must be wanted by some output. */
-static int read_wide(const call *c, vjp_dtype *wide)
-{
-    const char *text = option_given(c->args, "wide");
-    bool wanted = false;
-    *wide = (vjp_dtype)0;
-    if (!text)
-        return DONE;
-    for (int i = 1; vjp_dtype_name((vjp_dtype)i); i++)
-        if (!strcmp(text, vjp_dtype_name((vjp_dtype)i)))
-            *wide = (vjp_dtype)i;
-    if (!*wide)
-        return complain(c->args->command, MISUSED, "--wide: there is no dtype %s", text);
-    for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
-        wanted |= vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_WIDE;
-    if (!wanted)
-        return complain(c->args->command, MISUSED,
-                        "--wide: the outputs of %s have the dtype of its inputs", c->op->name);
-    return DONE;
-}
-
 /* An output is dense, in the shape and dtype of the first input that follows the same rule. Where
  * no input may be wide, an output is so by --wide. */
 static int describe_outputs(call *c)
 {
-    vjp_dtype wide;
-    int status = read_wide(c, &wide);
-    for (int32_t i = c->op->ninputs; i < c->ntensors && status == DONE; i++) {
+    for (int32_t i = c->op->ninputs; i < c->ntensors; i++) {
         const vjp_tensor_info *output = vjp_op_tensor(c->op, i);
         const vjp_tensor *shape = &c->inputs[0].tensor;
         vjp_dtype dtype = shape->dtype;
@@ -163,13 +170,13 @@ static int describe_outputs(call *c)
             if (input->dtype_rule == output->dtype_rule)
                 dtype = c->inputs[j].tensor.dtype;
         }
-        if (wide && output->dtype_rule == VJP_DTYPE_WIDE)
-            dtype = wide;
+        if (c->wide && output->dtype_rule == VJP_DTYPE_WIDE)
+            dtype = c->wide;
         if (vjp_tensor_contiguous(dtype, shape->ndim, shape->shape,
                                   &c->outcomes[i - c->op->ninputs]) != VJP_OK)
-            status = complain(c->args->command, FAILED, "--%s would be too large", output->name);
+            return complain(c->args->command, FAILED, "--%s would be too large", output->name);
     }
-    return status;
+    return DONE;
 }
 
 /* ---- the work ------------------------------------------------------------------------------ */
@@ -179,10 +186,7 @@ static int make_plan(call *c)
     const vjp_tensor *tensors[MAX_ARGUMENTS];
     vjp_context_options how = VJP_CONTEXT_DEFAULTS;
     char reason[VJP_REASON_SIZE];
-    int64_t threads;
-    if (!option_number(c->args, "threads", 0, INT16_MAX, 0, &threads))
-        return MISUSED;
-    how.num_threads = (int32_t)threads;
+    how.num_threads = c->threads;
     for (int32_t i = 0; i < c->ntensors; i++)
         tensors[i] = tensor_of(c, i);
     if (vjp_context_create(&how, &c->ctx, reason, sizeof(reason)) != VJP_OK ||
@@ -243,8 +247,8 @@ static void give_back(call *c)
 static int run(const arguments *args)
 {
     static int (*const steps[])(call *c) = {
-        check_names, check_files, read_attributes, open_inputs,
-        describe_outputs, make_plan, create_outputs, compute,
+        check_names,      check_files, read_attributes, read_options, open_inputs,
+        describe_outputs, make_plan,   create_outputs,  compute,
     };
     call c = { .args = args };
     int status = DONE;

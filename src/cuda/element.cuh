@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* element.cuh - one element: the compute type T and its arithmetic, and how the dtypes are stored. */
+
+#define INLINE static __device__ __forceinline__
+#define INLINE_MEMBER __device__ __forceinline__
+#define RARE static __device__ __noinline__
+#define UNROLL _Pragma("unroll")
+
+#if VJPI_COMPUTE_F64
+typedef double T;
+
+INLINE T fused(T a, T b, T c) { return __fma_rn(a, b, c); }
+INLINE T magnitude(T a) { return fabs(a); }
+INLINE T near_ratio(T a, T b) { return a / b; }
+
+/* a * 2^n for z = n + MAGIC (formulas.h). */
+INLINE T add_exponent(T a, T z)
+{
+    return __longlong_as_double(__double_as_longlong(a) + (__double_as_longlong(z) << 52));
+}
+#else
+typedef float T;
+
+INLINE T fused(T a, T b, T c) { return __fmaf_rn(a, b, c); }
+INLINE T magnitude(T a) { return fabsf(a); }
+
+INLINE T add_exponent(T a, T z)
+{
+    return __uint_as_float(__float_as_uint(a) + (__float_as_uint(z) << 23));
+}
+
+/* a / b, rounded to nearest: an estimate of 1 / b made better, the quotient, and its remainder put
+ * right. The division operator does the same, and looks for numbers near overflow or underflow
+ * first. */
+INLINE T near_ratio(T a, T b)
+{
+    T inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    inverse = fused(fused(-b, inverse, 1), inverse, inverse);
+    T quotient = a * inverse;
+    return fused(fused(-b, quotient, a), inverse, quotient);
+}
+#endif
+
+/* ---- dtypes ------------------------------------------------------------------------------- */
+
+/* An element in memory, and its value. */
+#define STORED_f64 double
+#define STORED_f32 float
+#define STORED_f16 __half
+#define STORED_bf16 __nv_bfloat16
+
+INLINE T value(double a) { return (T)a; }
+INLINE T value(float a) { return (T)a; }
+INLINE T value(__half a) { return (T)__half2float(a); }
+INLINE T value(__nv_bfloat16 a) { return (T)__bfloat162float(a); }
+
+/* A value rounded to nearest even to what is stored. */
+template <class E> INLINE E rounded(T v) { return (E)v; }
+#if !VJPI_COMPUTE_F64
+template <> __device__ __forceinline__ __half rounded<__half>(T v) { return __float2half_rn(v); }
+template <> __device__ __forceinline__ __nv_bfloat16 rounded<__nv_bfloat16>(T v)
+{
+    return __float2bfloat16_rn(v);
+}
+#endif
+
+/* Two at once, the first in the lower half. */
+template <class E> INLINE uint32_t rounded_pair(T low, T high);
+#if !VJPI_COMPUTE_F64
+template <> __device__ __forceinline__ uint32_t rounded_pair<__half>(T low, T high)
+{
+    __half2 pair = __floats2half2_rn(low, high);
+    return *(uint32_t *)&pair;
+}
+template <> __device__ __forceinline__ uint32_t rounded_pair<__nv_bfloat16>(T low, T high)
+{
+    __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *(uint32_t *)&pair;
+}
+#endif
+
+/* The values of a pair. */
+template <class E> INLINE T low_value(uint32_t pair);
+template <class E> INLINE T high_value(uint32_t pair);
+template <> __device__ __forceinline__ T low_value<__half>(uint32_t pair)
+{
+    return (T)__low2float(*(__half2 *)&pair);
+}
+template <> __device__ __forceinline__ T high_value<__half>(uint32_t pair)
+{
+    return (T)__high2float(*(__half2 *)&pair);
+}
+template <> __device__ __forceinline__ T low_value<__nv_bfloat16>(uint32_t pair)
+{
+    return (T)__uint_as_float(pair << 16);
+}
+template <> __device__ __forceinline__ T high_value<__nv_bfloat16>(uint32_t pair)
+{
+    return (T)__uint_as_float(pair & 0xffff0000);
+}
+
+INLINE uint32_t bits_of(__half a) { return __half_as_ushort(a); }
+INLINE uint32_t bits_of(__nv_bfloat16 a) { return __bfloat16_as_ushort(a); }
+
+template <class E> INLINE E from_bits(uint32_t bits);
+template <> __device__ __forceinline__ __half from_bits<__half>(uint32_t bits)
+{
+    return __ushort_as_half((unsigned short)bits);
+}
+template <> __device__ __forceinline__ __nv_bfloat16 from_bits<__nv_bfloat16>(uint32_t bits)
+{
+    return __ushort_as_bfloat16((unsigned short)bits);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_chart.c - lines and bars as SVG; see bench_report.h. */
+#include <math.h>
+#include <string.h>
+
+#include "bench_report.h"
+
+enum {
+    WIDTH = 720,
+    HEIGHT = 260,
+    LEFT = 52,
+    RIGHT = 130, /* the legend */
+    TOP = 14,
+    BOTTOM = 34,
+    LABEL = 210, /* of a bar */
+    BAR = 13
+};
+
+const char *chart_color(int i)
+{
+    static const char *const colors[] = { "#2f6fde", "#d9822b", "#2a9d6f", "#b4479a",
+                                          "#8a6d3b", "#5b8def", "#c0392b", "#6b7280" };
+    return colors[i % (int)(sizeof(colors) / sizeof(colors[0]))];
+}
+
+void write_text(FILE *page, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            fputs("&lt;", page);
+        else if (*text == '&')
+            fputs("&amp;", page);
+        else
+            fputc(*text, page);
+    }
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+void chart_add(chart *c, const char *name, bool dashed, double x, double y)
+{
+    int i = 0;
+    while (i < c->count && strcmp(c->series[i].name, name) != 0)
+        i++;
+    if (i == CHART_SERIES || (i < c->count && c->series[i].count == CHART_POINTS))
+        return;
+    series *s = &c->series[i];
+    if (i == c->count) {
+        c->count++;
+        *s = (series){ .name = name, .dashed = dashed };
+    }
+    int at = s->count++;
+    for (; at > 0 && s->x[at - 1] > x; at--) {
+        s->x[at] = s->x[at - 1];
+        s->y[at] = s->y[at - 1];
+    }
+    s->x[at] = x;
+    s->y[at] = y;
+}
+
+/* What the axes span, and where a point goes. */
+typedef struct frame {
+    bool logarithmic;
+    double low, high, top;
+} frame;
+
+static frame frame_of(const chart *c)
+{
+    frame f = { c->bytes, INFINITY, 0, 0 };
+    for (int i = 0; i < c->count; i++)
+        for (int p = 0; p < c->series[i].count; p++) {
+            f.low = fmin(f.low, c->series[i].x[p]);
+            f.high = fmax(f.high, c->series[i].x[p]);
+            f.top = fmax(f.top, c->series[i].y[p]);
+        }
+    f.top *= 1.05;
+    return f;
+}
+
+static double place_x(const frame *f, double x)
+{
+    double share = f->logarithmic ? log2(x / f->low) / log2(f->high / f->low)
+                                  : (x - f->low) / (f->high - f->low);
+    return LEFT + share * (WIDTH - LEFT - RIGHT);
+}
+
+static double place_y(const frame *f, double y)
+{
+    return HEIGHT - BOTTOM - y / f->top * (HEIGHT - TOP - BOTTOM);
+}
+
+/* 1, 2 or 5 times a power of ten, four to eight of them up to the top. */
+static double step_of(double top)
+{
+    double step = pow(10, floor(log10(top / 4)));
+    while (top / step > 8)
+        step *= top / step > 20 ? 5 : 2;
+    return step;
+}
+
+static void write_size(FILE *page, double bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 3; unit++)
+        bytes /= 1024;
+    fprintf(page, "%.3g %s", bytes, units[unit]);
+}
+
+static void write_tick(FILE *page, const chart *c, const frame *f, double x)
+{
+    double at = place_x(f, x);
+    fprintf(page, "<text x='%.1f' y='%d' text-anchor='middle'>", at, HEIGHT - BOTTOM + 15);
+    if (c->bytes)
+        write_size(page, x);
+    else
+        fprintf(page, "%g", x);
+    fprintf(page, "</text>\n");
+}
+
+static void write_axes(FILE *page, const chart *c, const frame *f)
+{
+    const series *first = &c->series[0];
+    for (double y = 0, step = step_of(f->top); y <= f->top; y += step)
+        fprintf(page,
+                "<line class='grid' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
+                "<text x='%d' y='%.1f' text-anchor='end'>%g</text>\n",
+                LEFT, WIDTH - RIGHT, place_y(f, y), place_y(f, y), LEFT - 6, place_y(f, y) + 4, y);
+    for (int p = 0; p < first->count; p++)
+        write_tick(page, c, f, first->x[p]);
+    for (const double *mark = c->marks; mark && *mark; mark++)
+        if (*mark > f->low && *mark < f->high) {
+            double x = place_x(f, *mark);
+            fprintf(page,
+                    "<line class='mark' x1='%.1f' x2='%.1f' y1='%d' y2='%d'/>"
+                    "<text class='mark' x='%.1f' y='%d'>",
+                    x, x, TOP, HEIGHT - BOTTOM, x + 3, TOP + 8);
+            write_size(page, *mark);
+            fprintf(page, " cache</text>\n");
+        }
+    fprintf(page, "<text x='%d' y='%d' text-anchor='middle'>%s</text>\n",
+            LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 4, c->unit);
+}
+
+static void write_series(FILE *page, const series *s, int number, const frame *f)
+{
+    const char *color = s->dashed ? "currentColor" : chart_color(number);
+    int legend = TOP + 12 + 18 * number;
+    fprintf(page, "<polyline fill='none' stroke='%s' stroke-width='2'%s points='", color,
+            s->dashed ? " stroke-dasharray='5 4'" : "");
+    for (int p = 0; p < s->count; p++)
+        fprintf(page, "%.1f,%.1f ", place_x(f, s->x[p]), place_y(f, s->y[p]));
+    fprintf(page, "'/>\n");
+    for (int p = 0; p < s->count && !s->dashed; p++)
+        fprintf(page,
+                "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'><title>%.1f GB/s</title></circle>\n",
+                place_x(f, s->x[p]), place_y(f, s->y[p]), color, s->y[p]);
+    fprintf(page, "<line x1='%d' x2='%d' y1='%d' y2='%d' stroke='%s' stroke-width='2'%s/>",
+            WIDTH - RIGHT + 12, WIDTH - RIGHT + 32, legend - 4, legend - 4, color,
+            s->dashed ? " stroke-dasharray='5 4'" : "");
+    fprintf(page, "<text x='%d' y='%d'>", WIDTH - RIGHT + 38, legend);
+    write_text(page, s->name);
+    fprintf(page, "</text>\n");
+}
+
+void chart_write(FILE *page, const chart *c)
+{
+    frame f = frame_of(c);
+    if (c->count == 0 || !(f.high > f.low))
+        return;
+    fprintf(page, "<h3>");
+    write_text(page, c->title);
+    fprintf(page, "</h3>\n<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, HEIGHT);
+    write_axes(page, c, &f);
+    for (int i = 0; i < c->count; i++)
+        write_series(page, &c->series[i], i, &f);
+    fprintf(page, "</svg>\n");
+}
+
+/* ---- bars --------------------------------------------------------------------------------- */
+
+static void write_bar(FILE *page, int y, double value, double most, double ceiling, int who)
+{
+    double width = value / most * (WIDTH - LABEL - 130);
+    fprintf(page,
+            "<rect x='%d' y='%d' width='%.1f' height='%d' fill='%s'/>"
+            "<text x='%.1f' y='%d'>%.4g GB/s",
+            LABEL, y, width, BAR - 2, chart_color(who), LABEL + width + 5, y + BAR - 3, value);
+    if (ceiling > 0)
+        fprintf(page, " (%.0f %%)", 100 * value / ceiling);
+    fprintf(page, "</text>\n");
+}
+
+void chart_bars(FILE *page, int rows, char labels[][64], int nwhos, char whos[][32],
+                const double *values, const double *ceilings)
+{
+    int row_height = nwhos * BAR + 7, y = 4;
+    double most = 0;
+    for (int i = 0; i < rows * nwhos; i++)
+        most = fmax(most, fmax(values[i], ceilings[i / nwhos]));
+    fprintf(page, "<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, rows * row_height + 8);
+    for (int row = 0; row < rows; row++, y += row_height) {
+        double tick = LABEL + ceilings[row] / most * (WIDTH - LABEL - 130);
+        fprintf(page, "<text x='%d' y='%d' text-anchor='end'>", LABEL - 8, y + BAR - 3);
+        write_text(page, labels[row]);
+        fprintf(page, "</text>\n");
+        for (int who = 0; who < nwhos; who++)
+            if (values[row * nwhos + who] > 0)
+                write_bar(page, y + who * BAR, values[row * nwhos + who], most, ceilings[row], who);
+        if (ceilings[row] > 0)
+            fprintf(page, "<line class='mark' x1='%.1f' x2='%.1f' y1='%d' y2='%d'/>\n", tick, tick,
+                    y - 1, y + nwhos * BAR);
+    }
+    fprintf(page, "</svg>\n");
+    for (int who = 0; who < nwhos && nwhos > 1; who++) {
+        fprintf(page, "<span class='who' style='color:%s'>&#9632; </span>", chart_color(who));
+        write_text(page, whos[who]);
+        fprintf(page, " &#160; ");
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_html.c - a page of charts; see bench_report.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_report.h"
+
+enum {
+    MOST_ROWS = 64,
+    MOST_WHOS = 8
+};
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
+    "<meta name='viewport' content='width=device-width'><title>vjp bench</title>\n<style>\n"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2em auto;padding:0 1em;"
+    "color:#1a1d21;background:#fff}\n"
+    "svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:currentColor}\n"
+    ".grid{stroke:#8885;stroke-width:1}.mark{stroke:currentColor;stroke-dasharray:2 3;"
+    "stroke-width:1}text.mark{stroke:none;opacity:.7}\n"
+    "table{border-collapse:collapse;font-size:13px}td,th{padding:1px 9px;text-align:right}"
+    "td:nth-child(-n+6),th:nth-child(-n+6){text-align:left}\n"
+    "@media(prefers-color-scheme:dark){body{color:#e4e6e9;background:#16181c}}\n"
+    "</style></head><body>\n<h1>vjp bench</h1>\n"
+    "<p>Bytes are the least that must move: each input read once, each output written once. The "
+    "ceiling, two reads and one write measured in turns with the operator, is the dotted line; "
+    "the percentage is the share of it.</p>\n";
+
+/* ---- bars --------------------------------------------------------------------------------- */
+
+/* Records that belong in one picture: a case on a device with so many threads. */
+static bool together(const record *a, const record *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) && a->threads == b->threads;
+}
+
+static bool is_first(const records *all, int64_t index,
+                     bool (*same)(const record *, const record *))
+{
+    for (int64_t i = 0; i < index; i++)
+        if (same(&all->at[i], &all->at[index]))
+            return false;
+    return true;
+}
+
+/* The place of a text in a list, where it is added if it is new; -1 if the list is full. */
+static int place_in(char *list, size_t size, int *count, int most, const char *text)
+{
+    for (int i = 0; i < *count; i++)
+        if (!strcmp(list + (size_t)i * size, text))
+            return i;
+    if (*count == most)
+        return -1;
+    snprintf(list + (size_t)*count * size, size, "%s", text);
+    return (*count)++;
+}
+
+static void write_heading(FILE *page, const record *r)
+{
+    fprintf(page, "<h3>");
+    write_text(page, r->name);
+    fprintf(page, ", %s", r->device);
+    if (r->threads > 1)
+        fprintf(page, ", %d threads", r->threads);
+    fprintf(page, "</h3>\n");
+}
+
+static void write_bars(FILE *page, const records *all, int64_t first)
+{
+    char labels[MOST_ROWS][64], whos[MOST_WHOS][32], label[64];
+    double values[MOST_ROWS][MOST_WHOS] = { { 0 } }, ceilings[MOST_ROWS] = { 0 };
+    double packed[MOST_ROWS * MOST_WHOS];
+    int rows = 0, nwhos = 0;
+    for (int64_t i = first; i < all->count; i++) {
+        const record *r = &all->at[i];
+        if (!together(r, &all->at[first]))
+            continue;
+        snprintf(label, sizeof(label), "%.40s %s", r->shape, r->dtype);
+        int row = place_in(labels[0], sizeof(labels[0]), &rows, MOST_ROWS, label);
+        int who = place_in(whos[0], sizeof(whos[0]), &nwhos, MOST_WHOS, r->who);
+        if (row < 0 || who < 0)
+            continue;
+        values[row][who] = r->gbps;
+        ceilings[row] = r->ceiling > ceilings[row] ? r->ceiling : ceilings[row];
+    }
+    for (int i = 0; i < rows * nwhos; i++)
+        packed[i] = values[i / nwhos][i % nwhos];
+    write_heading(page, &all->at[first]);
+    chart_bars(page, rows, labels, nwhos, whos, packed, ceilings);
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+static void write_sizes(FILE *page, const records *all, int64_t first, const double *caches)
+{
+    const record *of = &all->at[first];
+    chart c = { .title = of->name, .unit = "bytes read and written", .bytes = true,
+                .marks = caches };
+    for (int64_t i = first; i < all->count; i++) {
+        const record *r = &all->at[i];
+        if (!together(r, of) || strcmp(r->who, of->who) != 0)
+            continue;
+        chart_add(&c, r->dtype, false, r->gbps * r->ns, r->gbps);
+        if (r->ceiling > 0 && !strcmp(r->dtype, of->dtype))
+            chart_add(&c, "ceiling", true, r->gbps * r->ns, r->ceiling);
+    }
+    chart_write(page, &c);
+}
+
+/* The same thing on any number of threads. */
+static bool same_but_threads(const record *a, const record *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) &&
+           !strcmp(a->who, b->who) && !strcmp(a->shape, b->shape);
+}
+
+static void write_threads(FILE *page, const records *all, int64_t first)
+{
+    const record *of = &all->at[first];
+    char title[160];
+    snprintf(title, sizeof(title), "%s, %s", of->name, of->shape);
+    chart c = { .title = title, .unit = "threads" };
+    for (int64_t i = first; i < all->count; i++) {
+        const record *r = &all->at[i];
+        if (!same_but_threads(r, of))
+            continue;
+        chart_add(&c, r->dtype, false, r->threads, r->gbps);
+        if (r->ceiling > 0 && !strcmp(r->dtype, of->dtype))
+            chart_add(&c, "ceiling", true, r->threads, r->ceiling);
+    }
+    chart_write(page, &c);
+}
+
+/* ---- the page ----------------------------------------------------------------------------- */
+
+static void write_table(FILE *page, const records *all)
+{
+    fprintf(page, "<h2>All figures</h2>\n<table><tr><th>who<th>case<th>dtype<th>shape<th>layout"
+                  "<th>device<th>threads<th>us<th>GB/s<th>ceiling</tr>\n");
+    for (int64_t i = 0; i < all->count; i++) {
+        const record *r = &all->at[i];
+        const char *const words[] = { r->who, r->name, r->dtype, r->shape, r->layout, r->device };
+        fprintf(page, "<tr>");
+        for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+            fprintf(page, "<td>");
+            write_text(page, words[w]);
+        }
+        fprintf(page, "<td>%d<td>%.2f<td>%.1f<td>%.1f</tr>\n", r->threads, r->ns / 1e3, r->gbps,
+                r->ceiling);
+    }
+    fprintf(page, "</table>\n");
+}
+
+void report_write(FILE *page, const records *all, const double *caches)
+{
+    fputs(head, page);
+    fprintf(page, "<h2>Bandwidth of each case</h2>\n");
+    for (int64_t i = 0; i < all->count; i++)
+        if (is_first(all, i, together))
+            write_bars(page, all, i);
+    fprintf(page, "<h2>Bandwidth over size</h2>\n");
+    for (int64_t i = 0; i < all->count; i++)
+        if (is_first(all, i, together))
+            write_sizes(page, all, i, caches);
+    fprintf(page, "<h2>Bandwidth over threads</h2>\n");
+    for (int64_t i = 0; i < all->count; i++)
+        if (is_first(all, i, same_but_threads))
+            write_threads(page, all, i);
+    write_table(page, all);
+    fprintf(page, "</body></html>\n");
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_records.c - lines of JSON, as vjp bench writes them; see bench_report.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base.h"
+#include "bench_report.h"
+
+/* The text after "key": in the line, NULL if it is not there. */
+static const char *value_of(const char *line, const char *key)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+    const char *found = strstr(line, quoted);
+    return found ? found + strlen(quoted) + strspn(found + strlen(quoted), " ") : NULL;
+}
+
+static bool read_word(const char *line, const char *key, char *word, size_t size)
+{
+    const char *value = value_of(line, key);
+    if (!value || *value != '"')
+        return false;
+    size_t length = strcspn(++value, "\"\n");
+    length = length < size - 1 ? length : size - 1;
+    memcpy(word, value, length);
+    word[length] = 0;
+    return true;
+}
+
+static bool read_number(const char *line, const char *key, double *number)
+{
+    const char *value = value_of(line, key);
+    char *end;
+    if (!value)
+        return false;
+    *number = strtod(value, &end);
+    return end > value;
+}
+
+static bool read_record(const char *line, record *r)
+{
+    double threads = 1;
+    memset(r, 0, sizeof(*r));
+    read_number(line, "threads", &threads);
+    r->threads = (int)threads;
+    read_number(line, "ceiling_gbps", &r->ceiling);
+    read_word(line, "device", r->device, sizeof(r->device));
+    read_word(line, "layout", r->layout, sizeof(r->layout));
+    return read_word(line, "who", r->who, sizeof(r->who)) &&
+           read_word(line, "op", r->op, sizeof(r->op)) &&
+           read_word(line, read_word(line, "case", r->name, sizeof(r->name)) ? "case" : "op",
+                     r->name, sizeof(r->name)) &&
+           read_word(line, "dtype", r->dtype, sizeof(r->dtype)) &&
+           read_word(line, "shape", r->shape, sizeof(r->shape)) &&
+           read_number(line, "median_ns", &r->ns) && read_number(line, "gbps", &r->gbps);
+}
+
+static bool same_thing(const record *a, const record *b)
+{
+    return !strcmp(a->who, b->who) && !strcmp(a->op, b->op) && !strcmp(a->name, b->name) &&
+           !strcmp(a->dtype, b->dtype) && !strcmp(a->shape, b->shape) &&
+           !strcmp(a->layout, b->layout) && !strcmp(a->device, b->device) &&
+           a->threads == b->threads;
+}
+
+static void keep(records *all, const record *r)
+{
+    for (int64_t i = 0; i < all->count; i++)
+        if (same_thing(&all->at[i], r)) {
+            all->at[i] = *r;
+            return;
+        }
+    record *grown = realloc(all->at, (size_t)(all->count + 1) * sizeof(*grown));
+    if (!grown)
+        broken("out of memory");
+    all->at = grown;
+    all->at[all->count++] = *r;
+}
+
+records records_read(FILE *lines)
+{
+    char line[1024];
+    records all = { NULL, 0 };
+    record r;
+    rewind(lines);
+    while (fgets(line, sizeof(line), lines))
+        if (read_record(line, &r))
+            keep(&all, &r);
+    return all;
+}
