@@ -24,9 +24,8 @@
 
 enum {
     PATH = 4096,
-    CHOSEN = 700,   /* points chosen to hurt in a case of values */
-    TIES = 60,      /* results half-way between two numbers, if there are any */
-    MOST_LINE = 512
+    CHOSEN = 700, /* points chosen to hurt in a case of values */
+    TIES = 60     /* results half-way between two numbers, if there are any */
 };
 
 /* What an output may be. */
