@@ -105,7 +105,8 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
     free(values);
 }
 
-bool probe_open(probe *t, const problem *p, uint64_t number, memory *reference, memory *device)
+static bool open_probe(probe *t, const problem *p, uint64_t number, memory *reference,
+                       memory *device, bool blank)
 {
     memset(t, 0, sizeof(*t));
     t->p = *p;
@@ -125,9 +126,20 @@ bool probe_open(probe *t, const problem *p, uint64_t number, memory *reference, 
             continue;
         t->image[i] = unit_malloc(t->size[i]);
         memset(t->image[i], CANARY, t->size[i]);
-        draw_values(t, i, &random, specials);
+        if (!blank)
+            draw_values(t, i, &random, specials);
     }
     return side_open(t, &t->reference, reference) && side_open(t, &t->device, device);
+}
+
+bool probe_open(probe *t, const problem *p, uint64_t number, memory *reference, memory *device)
+{
+    return open_probe(t, p, number, reference, device, false);
+}
+
+bool probe_open_blank(probe *t, const problem *p, memory *reference, memory *device)
+{
+    return open_probe(t, p, 0, reference, device, true);
 }
 
 void probe_close(probe *t)
