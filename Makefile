@@ -16,7 +16,8 @@ NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mando
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-sanitize check-aarch64 bench docs install clean help
+.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 \
+	numerics-peers bench docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -33,6 +34,19 @@ demo: ## install a compiler and CMake if they are missing, build, train a small 
 check: ## every test and check; the last line counts them
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
 	@scripts/check.sh native package aarch64
+
+check-exhaustive: ## measure every operator's error over all its inputs; half an hour on two cores
+	@scripts/need.sh $(NEED_TESTS)
+	@cmake --preset release -DVJP_TESTS=ON
+	@cmake --build build/release $(JOBS) --target exhaustive
+	@build/release/tests/exhaustive build/exhaustive.tsv
+
+numerics-peers: all ## PyTorch's and oneDNN's errors beside ours: the table and plot of docs/numerics.md
+	@scripts/need.sh python3=python3 python3-venv
+	@[ -e build/peers/complete ] || { python3 -m venv build/peers && build/peers/bin/pip install -q \
+		numpy torch onednn-cpu-gomp && touch build/peers/complete; }
+	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
+		build/release/vjp docs/numerics
 
 check-sanitize: ## the tests under ASan and UBSan, and under TSan
 	@scripts/need.sh $(NEED_TESTS)

@@ -68,10 +68,50 @@ if(VJP_EXAMPLES)
   endforeach()
 endif()
 
+# tests/exhaustive: a program that runs for an hour (make check-exhaustive), on the machine that
+# builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
+file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
+list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)
+foreach(name dtypes points problem quick random values) # asked so often that they are inlined
+  list(APPEND exhaustive tests/support/${name}.c)
+endforeach()
+add_executable(exhaustive ${exhaustive})
+foreach(is_f64 0 1)
+  add_library(exhaustive_exp_${is_f64} OBJECT tests/exhaustive/exp.c)
+  target_compile_definitions(exhaustive_exp_${is_f64} PRIVATE VJPI_COMPUTE_F64=${is_f64})
+  target_include_directories(exhaustive_exp_${is_f64} PRIVATE src)
+  target_link_libraries(exhaustive_exp_${is_f64} PRIVATE vjp_test_build)
+  target_sources(exhaustive PRIVATE $<TARGET_OBJECTS:exhaustive_exp_${is_f64}>)
+endforeach()
+set_target_properties(exhaustive PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(exhaustive PRIVATE vjp_test_build)
+target_compile_options(exhaustive PRIVATE -fopenmp-simd)
+if(NOT CMAKE_CROSSCOMPILING AND NOT VJP_SANITIZE)
+  set(whole_program $<$<C_COMPILER_ID:GNU>:-flto=auto>)
+  target_compile_options(exhaustive PRIVATE -O3 -march=native ${whole_program})
+  target_link_options(exhaustive PRIVATE -O3 -march=native ${whole_program})
+endif()
+
 # Declarations of ours against NVIDIA's, where they are found.
 if(CUDAToolkit_FOUND)
   add_library(cuda_prototypes OBJECT tests/cuda_prototypes.c)
   target_include_directories(cuda_prototypes SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(cuda_prototypes PRIVATE vjp_cuda_driver)
   target_compile_options(cuda_prototypes PRIVATE -Werror=incompatible-pointer-types)
+endif()
+
+# The library keeps to the conformance vectors, and these are what their generator writes.
+if(VJP_EXAMPLES)
+  add_test(NAME conformance_vectors
+    COMMAND vjp_program check --vectors ${PROJECT_SOURCE_DIR}/conformance/vectors)
+endif()
+if(VJP_EXAMPLES AND NOT CMAKE_CROSSCOMPILING) # MPFR is slow under an emulator
+  add_executable(conformance_generate conformance/generate.c)
+  target_link_libraries(conformance_generate PRIVATE vjp_tool vjp_test_build)
+  set(vectors ${PROJECT_BINARY_DIR}/conformance)
+  add_test(NAME conformance_generate COMMAND conformance_generate ${vectors})
+  add_test(NAME conformance_is_current
+    COMMAND diff -r ${PROJECT_SOURCE_DIR}/conformance/vectors ${vectors})
+  set_tests_properties(conformance_generate PROPERTIES FIXTURES_SETUP vectors)
+  set_tests_properties(conformance_is_current PROPERTIES FIXTURES_REQUIRED vectors)
 endif()

@@ -51,6 +51,14 @@ INLINE V exp_reduced(V r)
     return p;
 }
 
+/* exp(t) as 2^n times what is returned, with z = n + MAGIC, for t from -FURTHEST to 0. */
+INLINE V exp_split(V t, V *z)
+{
+    *z = muladd(t, k(LOG2_E), k(MAGIC));
+    V n = *z - k(MAGIC);
+    return exp_reduced(muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t)));
+}
+
 /* diff_src of the sigmoid where |x| > LATE, x is infinite or NaN; t = -|x|.
  *
  * With exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1), the power of two last:
@@ -60,11 +68,10 @@ INLINE V exp_reduced(V r)
 RARE V sigmoid_vjp_late(V x, V t, V dy)
 {
     V far = pick(gt(t, k(-FURTHEST)), t, k(-FURTHEST));
-    V n = muladd(far, k(LOG2_E), k(MAGIC)) - k(MAGIC);
-    V r = muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), far));
-    V rest = n + k(1 - EARLY_EXPONENT);
+    V z, power = exp_split(far, &z);
+    V rest = (z - k(MAGIC)) + k(1 - EARLY_EXPONENT);
     V last = pick(gt(rest, k(LAST_EXPONENT)), rest, k(LAST_EXPONENT));
-    V late = dy * times_2_to(exp_reduced(r) * k(0.5f), k(EARLY_EXPONENT + MAGIC));
+    V late = dy * times_2_to(power * k(0.5f), k(EARLY_EXPONENT + MAGIC));
     late = late * times_2_to(k(1), (rest - last) + k(MAGIC)) * times_2_to(k(1), last + k(MAGIC));
     late = late * muladd(x, k(0), k(1)); /* NaN stays NaN */
     return pick(gt(absolute(x), k(LARGEST)), dy * k(0), late);
@@ -74,9 +81,8 @@ RARE V sigmoid_vjp_late(V x, V t, V dy)
 INLINE V sigmoid_vjp(V x, V dy)
 {
     V t = -absolute(x);
-    V z = muladd(t, k(LOG2_E), k(MAGIC)), n = z - k(MAGIC);
-    V r = muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t));
-    V e = times_2_to(exp_reduced(r), z);
+    V z, power = exp_split(t, &z);
+    V e = times_2_to(power, z);
     V dx = dy * ratio(e, muladd(e, k(2) + e, k(1)));
     M usual = gt(t, k(-LATE));
     return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy));

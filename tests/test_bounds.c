@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bounds.c - the stated error bounds of the elementwise operators, against MPFR.
  *
- * All 65,536 inputs of the 16-bit dtypes with a set of gradients; for f32 and f64 every binade,
- * the edges, and the range where the function lives. Only finite pairs: the others are edges.
+ * All 65,536 inputs of the 16-bit dtypes with gradients of every kind. For f32 and f64 the points
+ * of points.h: every binade, both signs, the edges, the neighbours of every threshold, and draws
+ * from among them. Only finite pairs: the others are edges. tests/exhaustive has all the rest.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dtypes.h"
 #include "exact.h"
-#include "named.h"
+#include "oracle.h"
+#include "points.h"
+#include "quick.h"
 #include "unit.h"
 #include "values.h"
+#include "variants.h"
 
 enum {
-    BATCH = 1 << 16,
-    GRADIENTS = 20
+    BATCH = 1 << 16
 };
 
 /* ---- one batch of places ------------------------------------------------------------------ */
@@ -33,16 +36,21 @@ static void write_all(vjp_dtype dtype, const double *values, unsigned char *data
         element_write(dtype, data + (size_t)i * vjp_dtype_size(dtype), values[i]);
 }
 
+static void describe_batch(problem *p, vjp_dtype dtype, vjp_dtype wide)
+{
+    problem_contiguous(p, dtype, wide, 1, (int64_t[]){ BATCH }, 1, (int64_t[]){ BATCH });
+}
+
 /* Run the operator over the batch; all tensors are one long row, so is PReLU's slope. */
-static void run_batch(problem *p, vjp_dtype dtype, vjp_dtype wide)
+static void run_batch(const problem *p)
 {
     const double *values[PROBLEM_TENSORS] = { places.x, places.w, places.g };
     const vjp_tensor *tensors[PROBLEM_TENSORS];
     void *data[PROBLEM_TENSORS];
     char reason[VJP_REASON_SIZE] = "";
+    vjp_dtype dtype = p->tensors[0].dtype;
     if (p->op->ninputs == 2)
         values[1] = places.g;
-    problem_contiguous(p, dtype, wide, 1, (int64_t[]){ BATCH }, 1, (int64_t[]){ BATCH });
     for (int32_t t = 0; t < p->ntensors; t++) {
         tensors[t] = &p->tensors[t];
         data[t] = unit_malloc(BATCH * vjp_dtype_size(p->tensors[t].dtype));
@@ -59,26 +67,32 @@ static void run_batch(problem *p, vjp_dtype dtype, vjp_dtype wide)
         free(data[t]);
 }
 
+/* ---- how wrong it is ---------------------------------------------------------------------- */
+
 typedef struct worst {
     double error, x, w, g, got;
 } worst;
 
-/* How wrong a result is, in ulp. A bound of one half means correctly rounded, ties too. */
+static const worst NO_WORST = { -1, 0, 0, 0, 0 };
+
+/* In ULP. A bound of one half means correctly rounded, ties too. */
 static double error_of(const problem *p, int64_t i, double limit, mpfr_t exact)
 {
     vjp_dtype dtype = p->tensors[0].dtype;
     double got = places.got[i];
-    int depends = exact_slope(p, places.x[i], places.w[i], exact);
-    if (!depends)
-        return value_same(got, 0.0) ? 0 : INFINITY;
+    if (!exact_slope(p, places.x[i], places.w[i], exact))
+        return value_same(got, 0.0) ? 0 : (double)INFINITY;
     mpfr_mul_d(exact, exact, places.g[i], MPFR_RNDN);
-    if (limit == 0.5 && !value_same(got, exact_rounded(dtype, exact)))
+    if (is_negative(got) != (mpfr_signbit(exact) != 0) ||
+        (limit == 0.5 && !value_same(got, exact_rounded(dtype, exact))))
         return INFINITY;
     return exact_error(dtype, exact, got);
 }
 
-static void compare_batch(const problem *p, double limit, worst *worst_yet)
+/* Compare the batch, and those of its places whose gradient is 1 with their own bound. */
+static void compare_batch(const problem *p, worst worst_yet[2])
 {
+    double limit = (double)oracle_ulps(p, 0);
     mpfr_t exact;
     mpfr_init2(exact, EXACT_BITS);
     for (int64_t i = 0; i < BATCH; i++) {
@@ -86,86 +100,67 @@ static void compare_batch(const problem *p, double limit, worst *worst_yet)
         if (!isfinite(x) || !isfinite(w) || !isfinite(g))
             continue;
         double error = error_of(p, i, limit, exact);
-        if (error > worst_yet->error)
-            *worst_yet = (worst){ error, x, w, g, places.got[i] };
+        for (int is_one = 0; is_one <= (g == 1); is_one++)
+            if (error > worst_yet[is_one].error)
+                worst_yet[is_one] = (worst){ error, x, w, g, places.got[i] };
     }
     mpfr_clear(exact);
-    mpfr_free_cache();
+    exact_close();
 }
 
-static void check_worst(const problem *p, const worst *w, double limit)
+static void check_worst(const problem *p, const worst worst_yet[2])
 {
-    const vjp_tensor *x = &p->tensors[0];
-    if (w->error > limit)
-        fail_msg("%s %s: %.6f ulp, not %g: x = %a, w = %a, g = %a gives %a", p->op->name,
-                 vjp_dtype_name(x->dtype), w->error, limit, w->x, w->w, w->g, w->got);
-    print_message("%s %s: at worst %.6f ulp of %g\n", p->op->name, vjp_dtype_name(x->dtype),
-                  w->error, limit);
-}
-
-/* ---- what is measured --------------------------------------------------------------------- */
-
-typedef struct measure {
-    const char *name;
-    const char *op;
-    vjp_attr attrs[2];
-    int32_t nattrs;
-    double sixteen, wider, wider_for_one; /* bounds: 16-bit, f32 and f64, those with g = 1 */
-    double reach;                         /* where the function lives, in f64 */
-} measure;
-
-static const measure measures[] = {
-    { "relu", "relu_backward", USE_DST(0), 0.5, 0.5, 0.5, 4 },
-    { "hard sigmoid, alpha 0.2", "hard_sigmoid_backward", LINE(0.2f, 0.5f), 0.5005, 0.5, 0.5, 4 },
-    { "hard sigmoid, alpha -1/3", "hard_sigmoid_backward", LINE(-1.0f / 3, 0.1f), 0.5005, 0.5, 0.5,
-      4 },
-    { "sigmoid from src", "sigmoid_backward", USE_DST(0), 0.501, 3.5, 2.5, 760 },
-    { "sigmoid from dst", "sigmoid_backward", USE_DST(1), 0.501, 2, 2, 1.25 },
-    { "prelu", "prelu_backward", FORMAT("NXC"), 0.5, 0.5, 0.5, 4 },
-};
-
-static problem measured_problem(const measure *m)
-{
-    problem p = problem_start(m->op);
-    for (int32_t i = 0; i < m->nattrs; i++)
-        problem_add_attr(&p, m->attrs[i]);
-    return p;
+    char name[VARIANT_TEXT];
+    const char *dtype = vjp_dtype_name(p->tensors[0].dtype);
+    variant_name(p, name);
+    for (int is_one = 0; is_one < 2; is_one++) {
+        const worst *w = &worst_yet[is_one];
+        double limit = (double)oracle_ulps(p, is_one);
+        if (w->error > limit)
+            fail_msg("%s %s: %.6f ulp, not %g: x = %a, w = %a, g = %a gives %a", name, dtype,
+                     w->error, limit, w->x, w->w, w->g, w->got);
+        print_message("%s %s%s: at worst %.6f ulp of %g\n", name, dtype,
+                      is_one ? ", gradient 1" : "", w->error, limit);
+    }
 }
 
 /* ---- every 16-bit input ------------------------------------------------------------------- */
 
-static double sixteen_bit_gradient(vjp_dtype dtype, int index)
-{
-    if (index < VALUE_EDGES / 2)
-        return value_edge(dtype, index);
-    random_state random = random_start(random_seed(), (uint64_t)index);
-    return dtype_round(dtype, random_bell(&random) * ldexp(1, 3 * (index % 4) - 4));
-}
-
 /* For PReLU the slope runs over all inputs, left of 0 where it counts. */
-static void every_input_with(vjp_dtype dtype, double g, int has_slope)
+static void every_input_with(const problem *p, random_state *random, gradient_kind kind)
 {
+    vjp_dtype dtype = p->tensors[0].dtype;
+    gradient_source source = gradient_source_of(dtype);
+    int has_slope = p->op->ninputs > 2;
     for (int64_t i = 0; i < BATCH; i++) {
         double value = element_from_bits(dtype, (uint64_t)i);
+        long double slope = 0;
         places.x[i] = has_slope ? -1 : value;
         places.w[i] = has_slope ? value : 0;
-        places.g[i] = g;
+        if (isfinite(value))
+            quick_slope(p, places.x[i], places.w[i], &slope);
+        places.g[i] = gradient_draw(&source, random, kind, (double)slope);
     }
 }
 
 static void all_sixteen_bit_inputs_keep_the_bound(void **state)
 {
-    const measure *m = *state;
     const vjp_dtype dtypes[] = { VJP_F16, VJP_BF16 };
+    int rounds = unit_quick() ? 1 : 4;
     for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
-        problem p = measured_problem(m);
-        worst worst_yet = { -1, 0, 0, 0, 0 };
-        for (int i = 0; i < (unit_quick() ? GRADIENTS / 5 : GRADIENTS); i++) {
-            every_input_with(dtypes[d], sixteen_bit_gradient(dtypes[d], i), p.op->ninputs == 3);
-            run_batch(&p, dtypes[d], dtypes[d]);
-            compare_batch(&p, m->sixteen, &worst_yet);
+        problem p = *(const problem *)*state;
+        worst worst_yet[2] = { NO_WORST, NO_WORST };
+        random_state random = random_start(random_seed(), (uint64_t)d);
+        describe_batch(&p, dtypes[d], dtypes[d]);
+        for (int i = 0; i < rounds * GRADIENTS; i++) {
+            gradient_kind kind = (gradient_kind)(i % GRADIENTS);
+            if (i >= GRADIENTS && kind < GRADIENTS_FIXED)
+                continue;
+            every_input_with(&p, &random, kind);
+            run_batch(&p);
+            compare_batch(&p, worst_yet);
         }
-        check_worst(&p, &worst_yet, m->sixteen);
+        check_worst(&p, worst_yet);
     }
 }
 
@@ -175,79 +170,87 @@ static void prelu_with_an_f32_slope_keeps_the_bound(void **state)
     const vjp_dtype dtypes[] = { VJP_F16, VJP_BF16 };
     for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
         problem p = problem_start("prelu_backward");
-        worst worst_yet = { -1, 0, 0, 0, 0 };
+        worst worst_yet[2] = { NO_WORST, NO_WORST };
         random_state random = random_start(random_seed(), (uint64_t)d);
+        describe_batch(&p, dtypes[d], VJP_F32);
         for (int64_t i = 0; i < BATCH; i++) {
             places.x[i] = dtype_round(dtypes[d], random_bell(&random));
             places.w[i] = value_draw(&random, VJP_F32, ORACLE_ANY, 0);
             places.g[i] = element_from_bits(dtypes[d], (uint64_t)i);
         }
-        run_batch(&p, dtypes[d], VJP_F32);
-        compare_batch(&p, 0.5005, &worst_yet);
-        check_worst(&p, &worst_yet, 0.5005);
+        run_batch(&p);
+        compare_batch(&p, worst_yet);
+        check_worst(&p, worst_yet);
     }
 }
 
-/* ---- samples of f32 and f64 --------------------------------------------------------------- */
+/* ---- chosen points of f32 and f64 --------------------------------------------------------- */
 
-static double sample(random_state *random, vjp_dtype dtype, double reach)
+/* The list with gradients of every kind, in as many batches as it takes; then draws. */
+static void draw_batch(const problem *p, const points *list, random_state *random, int64_t number)
 {
-    int64_t kind = random_below(random, 8);
-    if (kind == 0)
-        return value_edge(dtype, (int32_t)random_below(random, VALUE_EDGES));
-    if (kind < 4) /* all exponents alike, both signs */
-        return element_from_bits(dtype, random_bits(random) >> (64 - 8 * vjp_dtype_size(dtype)));
-    return dtype_round(dtype, (2 * random_unit(random) - 1) * reach);
-}
-
-static void draw_batch(random_state *random, vjp_dtype dtype, double reach, int gradient_is_one)
-{
+    vjp_dtype dtype = p->tensors[0].dtype;
+    gradient_source source = gradient_source_of(dtype);
     for (int64_t i = 0; i < BATCH; i++) {
-        places.x[i] = sample(random, dtype, reach);
-        places.w[i] = sample(random, dtype, 2);
-        places.g[i] = gradient_is_one ? 1 : sample(random, dtype, 10);
+        int64_t from_list = (number * BATCH + i) / GRADIENTS;
+        long double slope;
+        places.x[i] = from_list < list->count ? list->at[from_list]
+                                              : point_draw(random, dtype, list);
+        places.w[i] = point_draw(random, dtype, list);
+        quick_slope(p, places.x[i], places.w[i], &slope);
+        places.g[i] = gradient_draw(&source, random, (gradient_kind)(i % GRADIENTS), (double)slope);
     }
 }
 
-static void check_samples(const measure *m, vjp_dtype dtype, int gradient_is_one)
+static void check_points(const problem *variant, vjp_dtype dtype)
 {
-    int batches = unit_quick() ? 1 : 5;
-    double reach = dtype == VJP_F32 && m->reach > 105 ? 105 : m->reach;
-    double limit = gradient_is_one ? m->wider_for_one : m->wider;
-    problem p = measured_problem(m);
-    worst worst_yet = { -1, 0, 0, 0, 0 };
+    problem p = *variant;
+    worst worst_yet[2] = { NO_WORST, NO_WORST };
     random_state random = random_start(random_seed(), (uint64_t)dtype);
-    for (int i = 0; i < batches; i++) {
-        draw_batch(&random, dtype, reach, gradient_is_one);
-        run_batch(&p, dtype, dtype);
-        compare_batch(&p, limit, &worst_yet);
+    describe_batch(&p, dtype, dtype);
+    points list = points_list(&p);
+    int64_t of_list = (list.count * GRADIENTS + BATCH - 1) / BATCH;
+    int64_t batches = unit_quick() ? 1 : of_list + 4;
+    for (int64_t i = 0; i < batches; i++) {
+        draw_batch(&p, &list, &random, i);
+        run_batch(&p);
+        compare_batch(&p, worst_yet);
     }
-    check_worst(&p, &worst_yet, limit);
+    points_free(&list);
+    check_worst(&p, worst_yet);
 }
 
-static void samples_of_f32_keep_the_bound(void **state)
+static void points_of_f32_keep_the_bound(void **state)
 {
-    check_samples(*state, VJP_F32, 0);
-    check_samples(*state, VJP_F32, 1);
+    check_points(*state, VJP_F32);
 }
 
-static void samples_of_f64_keep_the_bound(void **state)
+static void points_of_f64_keep_the_bound(void **state)
 {
-    check_samples(*state, VJP_F64, 0);
-    check_samples(*state, VJP_F64, 1);
+    check_points(*state, VJP_F64);
 }
 
 int main(void)
 {
-    static struct CMUnitTest tests[COUNT_OF(measures) * 3 + 1];
-    size_t n = 0;
-    for (int64_t i = 0; i < COUNT_OF(measures); i++) {
-        const measure *m = &measures[i];
-        tests[n++] =
-            unit_named(m->name, "every 16-bit input", all_sixteen_bit_inputs_keep_the_bound, m);
-        tests[n++] = unit_named(m->name, "samples of f32", samples_of_f32_keep_the_bound, m);
-        tests[n++] = unit_named(m->name, "samples of f64", samples_of_f64_keep_the_bound, m);
-    }
+    enum {
+        MOST = 64
+    };
+    static problem variants[MOST];
+    static struct CMUnitTest tests[MOST * 3 + 1];
+    size_t n = 0, count = 0;
+    for (int32_t o = 0; o < vjp_op_count(); o++)
+        for (int32_t v = 0; v < variant_count(vjp_op_at(o)); v++) {
+            char name[VARIANT_TEXT];
+            if (!exact_knows(vjp_op_at(o)->name) || count == MOST)
+                continue;
+            problem *p = &variants[count++];
+            *p = variant_problem(vjp_op_at(o), v);
+            variant_name(p, name);
+            tests[n++] =
+                unit_named(name, "every 16-bit input", all_sixteen_bit_inputs_keep_the_bound, p);
+            tests[n++] = unit_named(name, "points of f32", points_of_f32_keep_the_bound, p);
+            tests[n++] = unit_named(name, "points of f64", points_of_f64_keep_the_bound, p);
+        }
     tests[n++] = unit_named("prelu", "f32 slope beside 16-bit data",
                             prelu_with_an_f32_slope_keeps_the_bound, NULL);
     return _cmocka_run_group_tests("bounds", tests, n, NULL, NULL);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_oracle.c - the measure is measured first: the oracle has every operator and agrees with
- * difference quotients of the forward functions; the formats and the bounds are what they say.
+ * difference quotients of the forward functions and with MPFR; the formats and the bounds are what they say.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bounds.h"
 #include "dtypes.h"
+#include "exact.h"
 #include "oracle.h"
+#include "random.h"
 #include "unit.h"
+#include "values.h"
+#include "variants.h"
 
 /* ---- the oracle --------------------------------------------------------------------------- */
 
@@ -143,6 +148,92 @@ static void softmax_agrees_with_difference_quotients(void **state)
     }
 }
 
+/* ---- the oracle beside MPFR --------------------------------------------------------------- */
+
+typedef struct differences {
+    const problem *p;
+    long double values[4096];
+    bound within[4096];
+    int64_t compared;
+} differences;
+
+static int64_t place_of(const differences *d, int32_t output, int64_t index)
+{
+    return output == 0 ? index : tensor_count(&d->p->tensors[d->p->op->ninputs]) + index;
+}
+
+static void keep_value(void *user, int32_t output, int64_t index, long double value, bound within)
+{
+    differences *d = user;
+    d->values[place_of(d, output, index)] = value;
+    d->within[place_of(d, output, index)] = within;
+}
+
+/* Nearer than a hundredth of any bound. */
+static void compare_value(void *user, int32_t output, int64_t index, mpfr_srcptr exact)
+{
+    differences *d = user;
+    int64_t place = place_of(d, output, index);
+    bound within = d->within[place];
+    long double value = d->values[place], is = mpfr_get_ld(exact, MPFR_RNDN);
+    long double allowed = within.absolute >= 0 ? within.absolute : dtype_ulp(VJP_F64, is);
+    if (!(fabsl(value - is) <= allowed / 100))
+        fail_msg("%s, output %d(%lld): %La, by MPFR %La", d->p->op->name, (int)output,
+                 (long long)index, value, is);
+    d->compared++;
+}
+
+/* Fractions, gradients of both signs; before a slope, inputs left of 0, where it counts. */
+static double *draw_input(const problem *p, int32_t input, random_state *random)
+{
+    int64_t n = tensor_count(&p->tensors[input]);
+    double *values = unit_malloc((size_t)n * sizeof *values);
+    int is_gradient = input == problem_tensor(p, "diff_dst");
+    for (int64_t i = 0; i < n; i++) {
+        int negative = is_gradient ? random_chance(random, 50) : p->op->ninputs > 2;
+        double value = value_draw(random, VJP_F64, ORACLE_FRACTION, 0);
+        values[i] = negative ? -value : value;
+    }
+    return values;
+}
+
+static void the_oracle_agrees_with_mpfr(void **state)
+{
+    (void)state;
+    static differences d;
+    for (int32_t o = 0; o < vjp_op_count(); o++)
+        for (int32_t v = 0; v < variant_count(vjp_op_at(o)); v++) {
+            double *inputs[PROBLEM_TENSORS];
+            problem p = variant_problem(vjp_op_at(o), v);
+            random_state random = random_start(random_seed(), (uint64_t)v);
+            problem_contiguous(&p, VJP_F64, VJP_F64, 2, (int64_t[]){ 3, 1000 }, 1,
+                               (int64_t[]){ 1 });
+            d.p = &p;
+            d.compared = 0;
+            for (int32_t t = 0; t < p.op->ninputs; t++)
+                inputs[t] = draw_input(&p, t, &random);
+            oracle_answer(&p, (const double *const *)inputs, keep_value, &d);
+            exact_answer(&p, (const double *const *)inputs, compare_value, &d);
+            assert_true(d.compared >= 3000);
+            for (int32_t t = 0; t < p.op->ninputs; t++)
+                free(inputs[t]);
+        }
+    exact_close();
+}
+
+static void every_elementwise_operator_is_known_to_mpfr(void **state)
+{
+    (void)state;
+    for (int32_t o = 0; o < vjp_op_count(); o++) {
+        const vjp_op_info *op = vjp_op_at(o);
+        int has_axis = 0;
+        for (int32_t i = 0; i < op->nattrs; i++)
+            has_axis |= vjp_op_attr(op, i)->type == VJP_ATTR_S64;
+        if (!has_axis && !exact_knows(op->name))
+            fail_msg("no line in slopes.h for %s", op->name);
+    }
+}
+
 /* ---- formats ------------------------------------------------------------------------------ */
 
 static void sixteen_bits_survive_the_way_there_and_back(void **state)
@@ -220,6 +311,8 @@ int main(void)
         cmocka_unit_test(derivatives_agree_with_difference_quotients),
         cmocka_unit_test(sigmoid_from_its_result_is_sigmoid_from_its_input),
         cmocka_unit_test(softmax_agrees_with_difference_quotients),
+        cmocka_unit_test(the_oracle_agrees_with_mpfr),
+        cmocka_unit_test(every_elementwise_operator_is_known_to_mpfr),
         cmocka_unit_test(sixteen_bits_survive_the_way_there_and_back),
         cmocka_unit_test(rounding_is_to_nearest_even),
         cmocka_unit_test(formats_have_their_limits),

@@ -219,7 +219,8 @@ static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *
 {
     bool exact = false;
     bool vectors = stage->vectors && begin_alike(plan, stage, data, &exact);
-    if (stage->kind == VJPI_CUDA_TURNED)
+    if (stage->kind == VJPI_CUDA_TURNED || stage->kind == VJPI_CUDA_COLUMN ||
+        stage->kind == VJPI_CUDA_ACROSS)
         vectors = vectors && exact;
     vjpi_cuda_launch l;
     vjpi_cuda_shape(plan, stage, vectors, exact, &l);

@@ -38,7 +38,6 @@ INLINE T near_ratio(T a, T b)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
     inverse = fused(fused(-b, inverse, 1), inverse, inverse);
     T quotient = a * inverse;
-    quotient = fused(fused(-b, quotient, a), inverse, quotient);
     return fused(fused(-b, quotient, a), inverse, quotient);
 }
 #endif
@@ -80,6 +79,26 @@ template <> __device__ __forceinline__ uint32_t rounded_pair<__nv_bfloat16>(T lo
     return *(uint32_t *)&pair;
 }
 #endif
+
+/* The values of a pair. */
+template <class E> INLINE T low_value(uint32_t pair);
+template <class E> INLINE T high_value(uint32_t pair);
+template <> __device__ __forceinline__ T low_value<__half>(uint32_t pair)
+{
+    return (T)__low2float(*(__half2 *)&pair);
+}
+template <> __device__ __forceinline__ T high_value<__half>(uint32_t pair)
+{
+    return (T)__high2float(*(__half2 *)&pair);
+}
+template <> __device__ __forceinline__ T low_value<__nv_bfloat16>(uint32_t pair)
+{
+    return (T)__uint_as_float(pair << 16);
+}
+template <> __device__ __forceinline__ T high_value<__nv_bfloat16>(uint32_t pair)
+{
+    return (T)__uint_as_float(pair & 0xffff0000);
+}
 
 INLINE uint32_t bits_of(__half a) { return __half_as_ushort(a); }
 INLINE uint32_t bits_of(__nv_bfloat16 a) { return __bfloat16_as_ushort(a); }

@@ -26,16 +26,15 @@ INLINE void leave_sum(const vjpi_cuda_loop &loop, int64_t segment, int64_t out, 
 /* ---- sums along x ------------------------------------------------------------------------- */
 
 enum {
-    STEPS = VJPI_CUDA_PIECE_STEPS
+    STEPS = VJPI_CUDA_PIECE_STEPS,
+    AHEAD = VJPI_CUDA_AHEAD
 };
 
-/* Rows that a thread of `across` reads before it computes. */
-template <int N> struct across_steps {
-    static constexpr int count = N > 4 ? STEPS / 2 : STEPS;
-};
+/* Which elements of some vectors are there: all, whole vectors or none of a vector, or any. */
+enum extent { ALL, VECTORS, ANY };
 
 /* COUNT vectors of a lane, a warp's width apart. Adds the lane's terms to its totals. */
-template <class Op, int PART, int N, int COUNT, bool WHOLE>
+template <class Op, int PART, int N, int COUNT, extent EXTENT>
 INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p,
                           total (&totals)[sums_of<Op, PART>::count])
 {
@@ -48,22 +47,22 @@ INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t 
         each<Op::nin>([&](auto i) {
             if constexpr (Op::template fixed<PART>(i.value))
                 repeat(pack_of<i.value, Op, N>(in[s]), run.at[i.value]);
-            else
+            else if (EXTENT != VECTORS || p + s * 32 * N < n)
                 fetch(pack_of<i.value, Op, N>(in[s]), run.at[i.value], loop.x.step[i.value],
-                      p + s * 32 * N, n, WHOLE);
+                      p + s * 32 * N, n, EXTENT != ANY);
         });
     UNROLL
     for (int s = 0; s < COUNT; s++) {
         int64_t at = p + s * 32 * N;
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         evaluate<Op, PART, N>(in[s], {}, loop.constants, out);
-        if (PART == OUTS)
-            keep_all<Op, N>(out, run, loop.x, at, n, WHOLE);
+        if (PART == OUTS && (EXTENT != VECTORS || at < n))
+            keep_all<Op, N>(out, run, loop.x, at, n, EXTENT != ANY);
         UNROLL
         for (int i = 0; i < sums::count; i++) {
             UNROLL
             for (int e = 0; e < N; e++)
-                if (!WHOLE && !(at + e >= 0 && at + e < n))
+                if (EXTENT == ANY ? at + e < 0 || at + e >= n : EXTENT == VECTORS && at >= n)
                     out[sums::term + i].lane[e] = 0;
             terms[i][s] = add_tree(out[sums::term + i].lane);
         }
@@ -88,7 +87,7 @@ INLINE T add_warps(const vjpi_cuda_loop &loop, T mine)
 }
 
 template <class Op, int PART, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 3)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
     along_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     typedef sums_of<Op, PART> sums;
@@ -111,10 +110,12 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 3)
         move_outer<Op>(run, loop, loop.nkept, loop.nouter, row);
         int64_t begin = part * (32 * N * STEPS) - shift_of<Op, N>(run), p = begin + lane * N;
         if (begin >= 0 && begin + 32 * N * STEPS <= loop.x.n)
-            along_vectors<Op, PART, N, STEPS, true>(loop, run, p, totals);
+            along_vectors<Op, PART, N, STEPS, ALL>(loop, run, p, totals);
+        else if (N > 1 && loop.exact)
+            along_vectors<Op, PART, N, STEPS, VECTORS>(loop, run, p, totals);
         else
             for (int64_t stop = begin + 32 * N * STEPS; p < stop && p < loop.x.n; p += 32 * N)
-                along_vectors<Op, PART, N, 1, false>(loop, run, p, totals);
+                along_vectors<Op, PART, N, 1, ANY>(loop, run, p, totals);
     }
     each<sums::count>([&](auto i) {
         T sum = add_warps(loop, totals[i.value].result());
@@ -126,57 +127,81 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 3)
 
 /* ---- sums across x ------------------------------------------------------------------------ */
 
-/* A few rows, blockDim.y apart, of N columns. Inputs of the sums' own shape are the
- * same in every row: they are in `fixed`. */
+/* Begin to read a row of N columns into slot j; inputs of the sums' own shape do not change. */
 template <class Op, int PART, int N>
-INLINE void across_rows(const vjpi_cuda_loop &loop, const place &start, int64_t row, int64_t end,
-                        int64_t p, bool whole, packs<Op, N, Op::nin> &fixed,
-                        total (&totals)[sums_of<Op, PART>::count][N])
+INLINE void start_row(const vjpi_cuda_loop &loop, const place &start, int64_t row, int64_t p,
+                      int j)
+{
+    place run = start;
+    move_outer<Op>(run, loop, loop.nkept, loop.nouter, row);
+    each<Op::nin>([&](auto i) {
+        if constexpr (!Op::template fixed<PART>(i.value))
+            hold<Op, PART, N, i.value>(run, loop.x, AHEAD, j, p, loop.x.n);
+    });
+}
+
+/* Compute and store a row that has arrived in slot j, and add its terms. */
+template <class Op, int PART, int N>
+INLINE void finish_row(const vjpi_cuda_loop &loop, const place &start, int64_t row, int64_t p,
+                       int j, const packs<Op, N, Op::nin> &fixed,
+                       T (&terms)[sums_of<Op, PART>::count][N])
 {
     typedef sums_of<Op, PART> sums;
-    constexpr int steps = across_steps<N>::count;
-    packs<Op, N, Op::nin> in[steps];
-    T terms[sums::count][N] = { { 0 } };
-    UNROLL
-    for (int s = 0; s < steps; s++) {
-        int64_t r = row + (int64_t)s * blockDim.y;
-        place run = start;
-        move_outer<Op>(run, loop, loop.nkept, loop.nouter, r);
-        if (r < end)
-            each<Op::nin>([&](auto i) {
-                if constexpr (!Op::template fixed<PART>(i.value))
-                    fetch(pack_of<i.value, Op, N>(in[s]), run.at[i.value],
-                          loop.x.step[i.value], p, loop.x.n, whole);
-            });
-    }
-    UNROLL
-    for (int s = 0; s < steps; s++) {
-        int64_t r = row + (int64_t)s * blockDim.y;
-        place run = start;
-        typename lanes<N>::V out[Op::nouts];
-        each<Op::nin>([&](auto i) {
-            if constexpr (Op::template fixed<PART>(i.value))
-                pack_of<i.value, Op, N>(in[s]) = pack_of<i.value, Op, N>(fixed);
-        });
-        evaluate<Op, PART, N>(in[s], {}, loop.constants, out);
-        move_outer<Op>(run, loop, loop.nkept, loop.nouter, r);
-        if (PART == OUTS && r < end)
-            keep_all<Op, N>(out, run, loop.x, p, loop.x.n, whole);
-        UNROLL
-        for (int i = 0; i < sums::count; i++)
-            UNROLL
-            for (int e = 0; e < N; e++)
-                terms[i][e] += r < end ? out[sums::term + i].lane[e] : 0;
-    }
+    packs<Op, N, Op::nin> in;
+    values<N> out[Op::nouts];
+    place run = start;
+    each<Op::nin>([&](auto i) {
+        if constexpr (Op::template fixed<PART>(i.value))
+            pack_of<i.value, Op, N>(in) = pack_of<i.value, Op, N>(fixed);
+        else
+            pack_of<i.value, Op, N>(in) = held_at<Op, PART, N, i.value>(AHEAD, j);
+    });
+    evaluate<Op, PART, N>(in, {}, loop.constants, out);
+    move_outer<Op>(run, loop, loop.nkept, loop.nouter, row);
+    if (PART == OUTS)
+        keep_all<Op, N>(out, run, loop.x, p, loop.x.n, true);
     UNROLL
     for (int i = 0; i < sums::count; i++)
         UNROLL
         for (int e = 0; e < N; e++)
-            totals[i][e].add(terms[i][e]);
+            terms[i][e] += out[sums::term + i].lane[e];
+}
+
+/* All of a thread's rows: AHEAD - 1 of them are on their way while one is computed. */
+template <class Op, int PART, int N>
+INLINE void across_rows(const vjpi_cuda_loop &loop, const place &start, int64_t row, int64_t end,
+                        int64_t p, const packs<Op, N, Op::nin> &fixed,
+                        total (&totals)[sums_of<Op, PART>::count][N])
+{
+    typedef sums_of<Op, PART> sums;
+#pragma unroll 1
+    for (int j = 0; j < AHEAD - 1; j++) {
+        if (row + (int64_t)j * blockDim.y < end)
+            start_row<Op, PART, N>(loop, start, row + (int64_t)j * blockDim.y, p, j);
+        commit_copies();
+    }
+    while (row < end) {
+        T terms[sums::count][N] = { { 0 } };
+#pragma unroll 1
+        for (int j = 0; j < AHEAD; j++, row += blockDim.y) {
+            int64_t next = row + (int64_t)(AHEAD - 1) * blockDim.y;
+            if (next < end)
+                start_row<Op, PART, N>(loop, start, next, p, (j + AHEAD - 1) % AHEAD);
+            commit_copies();
+            wait_copies<AHEAD - 1>();
+            if (row < end)
+                finish_row<Op, PART, N>(loop, start, row, p, j, fixed, terms);
+        }
+        UNROLL
+        for (int i = 0; i < sums::count; i++)
+            UNROLL
+            for (int e = 0; e < N; e++)
+                totals[i][e].add(terms[i][e]);
+    }
 }
 
 template <class Op, int PART, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     across_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     typedef sums_of<Op, PART> sums;
@@ -185,8 +210,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
     place start = place_start<Op>(loop);
     move_outer<Op>(start, loop, 0, loop.nkept, kept);
     int64_t n = loop.x.n;
-    int64_t p = ((int64_t)xb * blockDim.x + threadIdx.x) * N - shift_of<Op, N>(start);
-    bool whole = p >= 0 && p + N <= n;
+    int64_t p = ((int64_t)xb * blockDim.x + threadIdx.x) * N;
     int64_t row = segment * loop.per_segment, end = min(row + loop.per_segment, loop.rows);
     packs<Op, N, Op::nin> fixed;
     total totals[sums::count][N];
@@ -196,11 +220,9 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
         for (int e = 0; e < N; e++)
             totals[i][e].start();
     if (p < n) {
-        fetch_all<false>(fixed, start, loop.x, p, n, whole);
-        for (row += threadIdx.y; row < end; row += (int64_t)across_steps<N>::count * blockDim.y)
-            across_rows<Op, PART, N>(loop, start, row, end, p, whole, fixed, totals);
+        fetch_all<false>(fixed, start, loop.x, p, n, true);
+        across_rows<Op, PART, N>(loop, start, row + threadIdx.y, end, p, fixed, totals);
     }
-    extern __shared__ uint4 shared[];
     each<sums::count>([&](auto i) {
         constexpr int operand = sums::operand + i.value;
         T results[N];
@@ -208,10 +230,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
         for (int e = 0; e < N; e++)
             results[e] = totals[i.value][e].result();
         __syncthreads(); /* the sum before this one may still be read */
-        add_columns<N>(loop, results, shared);
+        add_columns<N>(loop, results, room_behind<Op, PART, N>(AHEAD));
         UNROLL
         for (int e = 0; e < N; e++)
-            if (threadIdx.y == 0 && p + e >= 0 && p + e < n)
+            if (threadIdx.y == 0 && p < n)
                 leave_sum<Op, PART, i.value>(loop, segment, kept * n + p + e,
                                              start.at[operand] + (p + e) * loop.x.step[operand],
                                              results[e]);

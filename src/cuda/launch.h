@@ -31,6 +31,7 @@ typedef struct vjpi_cuda_loop {
     vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last turns fastest */
     uint32_t xblocks, yblocks; /* map, column, across: blocks that cover x, y */
     int32_t lanes;             /* row: threads that share a row, if they are of one warp; else 0 */
+    int32_t exact;             /* along: runs begin and end where vectors do */
     int32_t cluster;           /* longer, column: blocks that share a row; 1 without clusters */
     int32_t held;              /* longer, column: vectors of each input that a thread holds */
     int32_t warps;             /* along: warps that share a sum: 1 or those of a block */
@@ -52,6 +53,7 @@ enum {
     VJPI_CUDA_VECTOR = 16,     /* bytes of the widest access */
     VJPI_CUDA_MAP_STEPS = 2,   /* vectors per thread of a map */
     VJPI_CUDA_PIECE_STEPS = 4, /* vectors per lane of a piece that `along` sums */
+    VJPI_CUDA_AHEAD = 8,       /* rows that a thread of `across` has under way */
     VJPI_CUDA_TILE = 64,       /* side of a turned tile; of 8-byte elements half */
     VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors a thread, */
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
@@ -62,7 +64,8 @@ enum {
 /* The kernels of one operator. [0]: element by element, whatever the steps; [1]: by vectors. What
  * an operator does not need is NULL. */
 typedef struct vjpi_cuda_kernels {
-    const void *map[2], *turned[2];
+    const void *map[3]; /* [2]: by vectors, and some operand is one element all along x */
+    const void *turned[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
     const void *along[2], *across[2], *join;
 } vjpi_cuda_kernels;

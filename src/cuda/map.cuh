@@ -2,23 +2,23 @@
 /* map.cuh - one value per element: tiles of x and y, a few vectors a thread. */
 
 /* COUNT vectors of a thread, `step` elements apart: all are read before the first is written. */
-template <class Op, int N, int COUNT, bool WHOLE>
+template <class Op, int N, bool REPEATS, int COUNT, bool WHOLE>
 INLINE void map_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t step)
 {
     packs<Op, N, Op::nin + Op::nrowsums> in[COUNT];
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all<true>(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
+        fetch_all<REPEATS>(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
     UNROLL
     for (int s = 0; s < COUNT; s++) {
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         evaluate<Op, OUTS, N>(in[s], {}, loop.constants, out);
         keep_all<Op, N>(out, run, loop.x, p + s * step, loop.x.n, WHOLE);
     }
 }
 
-template <class Op, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS)
+template <class Op, int N, bool REPEATS>
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
     map_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
@@ -32,10 +32,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     int64_t begin = xb * width - shift_of<Op, N>(run);
     int64_t p = begin + (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
     if (begin >= 0 && begin + width <= loop.x.n)
-        map_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
+        map_vectors<Op, N, REPEATS, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
     else
         for (int64_t end = begin + width; p < end && p < loop.x.n; p += step)
-            map_vectors<Op, N, 1, false>(loop, run, p, 0);
+            map_vectors<Op, N, REPEATS, 1, false>(loop, run, p, 0);
 }
 
 /* An operand that is dense along y instead of x goes through shared memory, where a tile of it is
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     for (int s = 0; s < steps; s++) {
         int i = s * VJPI_CUDA_THREADS + threadIdx.x, row = i / across, column = i % across * N;
         packs<Op, N, Op::nin + Op::nrowsums> in;
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         place run = corner;
         if (row >= rows || column >= columns)
             continue;

@@ -64,7 +64,7 @@ template <class Op, int N, int COUNT>
 INLINE void add_terms(const packs<Op, N, Op::nin> &in, const float *constants, int first,
                       T (&sums)[COUNT])
 {
-    typename lanes<N>::V terms;
+    values<N> terms;
     evaluate<Op, TERMS, N>(in, {}, constants, &terms);
     UNROLL
     for (int e = 0; e < N; e++)
@@ -73,12 +73,12 @@ INLINE void add_terms(const packs<Op, N, Op::nin> &in, const float *constants, i
 
 /* The outputs of a vector. */
 template <class Op, int N>
-INLINE void finish(const packs<Op, N, Op::nin> &in, typename lanes<N>::V sum,
-                   const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t n, bool whole)
+INLINE void finish(const packs<Op, N, Op::nin> &in, values<N> sum,
+                   const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t n)
 {
-    typename lanes<N>::V out[Op::nouts];
+    values<N> out[Op::nouts];
     evaluate<Op, OUTS, N>(in, sum, loop.constants, out);
-    keep_all<Op, N>(out, run, loop.x, p, n, whole);
+    keep_all<Op, N>(out, run, loop.x, p, n, true);
 }
 
 /* Where a thread holds much, blocks are smaller: two and more of them share a multiprocessor, so
@@ -126,72 +126,24 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
     for (int j = 0; j < HELD; j++)
         if (share.first + j * share.stride < vectors)
             finish<Op, N>(in[j], all_lanes<N>(sum), loop, run,
-                          head + (share.first + j * share.stride) * N, n, true);
+                          head + (share.first + j * share.stride) * N, n);
     if (has_single)
-        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n, true);
+        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n);
 }
 
 /* ---- held in shared memory ---------------------------------------------------------------- */
 
 /* Vectors whose terms are added up before they go to a thread's total. */
 enum {
-    GROUP = 4
+    GROUP = 4,
+    LINE_SIZE = 128 /* bytes */
 };
 
-/* Vector j of input i of this thread: it alone writes and reads it. */
-template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
-{
-    typedef pack<typename stored<Op::wide(I)>::type, N> P;
-    extern __shared__ uint4 shared[];
-    int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
-    size_t before = 0;
-    each<I>([&](auto i) {
-        before += sizeof(pack<typename stored<Op::wide(i.value)>::type, N>);
-    });
-    P *first = (P *)((char *)shared + before * held * threads);
-    return first[j * threads + thread];
-}
-
-/* Shared memory behind all that is held. */
-template <class Op, int N> INLINE void *room_behind(int held)
-{
-    extern __shared__ uint4 shared[];
-    size_t size = 0;
-    each<Op::nin>([&](auto i) {
-        size += sizeof(pack<typename stored<Op::wide(i.value)>::type, N>);
-    });
-    size *= (size_t)held * blockDim.x * blockDim.y;
-    return (char *)shared + (size + 15) / 16 * 16;
-}
-
-/* Start to copy 16 bytes and more; wait_copies ends all of a thread's. */
-template <class P> INLINE void start_copy(P &to, const P *from)
-{
-    UNROLL
-    for (int i = 0; i < (int)sizeof(P); i += 16) {
-        uint32_t address = (uint32_t)__cvta_generic_to_shared((char *)&to + i);
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address),
-                     "l"((const char *)from + i) : "memory");
-    }
-}
-
-INLINE void wait_copies()
-{
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
-/* Fetch vector j of every input into shared memory; single elements take the usual way. */
 template <class Op, int N, class Index>
-INLINE void hold(const vjpi_cuda_loop &loop, const place &run, int j, Index p, Index n, bool whole)
+INLINE void hold_all(const vjpi_cuda_loop &loop, const place &run, int j, Index p, Index n)
 {
     each<Op::nin>([&](auto i) {
-        auto &to = held_at<Op, N, i.value>(loop.held, j);
-        typedef typename stored<Op::wide(i.value)>::type E;
-        int64_t step = loop.x.step[i.value];
-        if (N > 1 && (whole || (p >= 0 && p + N <= n)))
-            start_copy(to, (const pack<E, N> *)(run.at[i.value] + p * (int64_t)sizeof(E)));
-        else
-            fetch(to, run.at[i.value], step, p, n, whole);
+        hold<Op, TERMS, N, i.value>(run, loop.x, loop.held, j, p, n);
     });
 }
 
@@ -199,23 +151,25 @@ template <class Op, int N> INLINE packs<Op, N, Op::nin> held(const vjpi_cuda_loo
 {
     packs<Op, N, Op::nin> in;
     each<Op::nin>([&](auto i) {
-        pack_of<i.value, Op, N>(in) = held_at<Op, N, i.value>(loop.held, j);
+        pack_of<i.value, Op, N>(in) = held_at<Op, TERMS, N, i.value>(loop.held, j);
     });
     return in;
 }
 
-/* A row that is shared by a cluster of blocks: more than registers hold. */
+/* A row that is shared by a cluster of blocks: more than registers hold. Vectors begin where a
+ * cache line of the output does, so that no two warps meet in one. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     long_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
+    constexpr int LINE = N > 1 ? LINE_SIZE / sizeof(D) : 1;
     if (loop.cluster > 1)
         cluster_arrive();
     int rank = blockIdx.x % loop.cluster, number = rank * blockDim.x + threadIdx.x;
     int first = rank * blockDim.x * loop.held + threadIdx.x;
     place run = place_start<Op>(loop);
     move_outer<Op>(run, loop, 0, loop.nouter, blockIdx.x / loop.cluster);
-    int n = (int)loop.x.n, head = min(n, (N - shift_of<Op, N>(run)) % N);
+    int n = (int)loop.x.n, head = min(n, (LINE - shift_of<Op, LINE>(run)) % LINE);
     int vectors = (n - head) / N, singles = n - vectors * N;
     int single = number < head ? number : vectors * N + number;
     bool has_single = N > 1 && number < singles;
@@ -225,10 +179,11 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     int mine = min(loop.held, (vectors - first + (int)blockDim.x - 1) / (int)blockDim.x);
 #pragma unroll 4
     for (int j = 0; j < mine; j++)
-        hold<Op, N>(loop, run, j, head + (first + j * (int)blockDim.x) * N, n, true);
+        hold_all<Op, N>(loop, run, j, head + (first + j * (int)blockDim.x) * N, n);
     if (has_single)
         fetch_all<false>(one, run, loop.x, single, n, true);
-    wait_copies();
+    commit_copies();
+    wait_copies<0>();
 #pragma unroll 1
     for (int j = 0; j < mine; j += GROUP) {
         T sums[N > 1 ? N : 2] = { 0 };
@@ -247,9 +202,9 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
 #pragma unroll 4
     for (int j = 0; j < mine; j++)
         finish<Op, N>(held<Op, N>(loop, j), all_lanes<N>(sum), loop, run,
-                      head + (first + j * (int)blockDim.x) * N, n, true);
+                      head + (first + j * (int)blockDim.x) * N, n);
     if (has_single)
-        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n, true);
+        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n);
 }
 
 /* Rows side by side: N columns a thread, some of the rows of x below each other. */
@@ -263,23 +218,23 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     int64_t first = (int64_t)rank * blockDim.y * loop.held + threadIdx.y, n = loop.x.n;
     place corner = place_start<Op>(loop);
     move_outer<Op>(corner, loop, 0, loop.nouter, rest / loop.xblocks);
-    int64_t p = ((int64_t)(rest % loop.xblocks) * blockDim.x + threadIdx.x) * N -
-                shift_of<Op, N>(corner);
+    int64_t p = ((int64_t)(rest % loop.xblocks) * blockDim.x + threadIdx.x) * N;
     move<Op>(corner, loop.y, first);
-    bool whole = p >= 0 && p + N <= n;
     int64_t below = (loop.y.n - first + blockDim.y - 1) / blockDim.y;
     int mine = p < n ? (int)max((int64_t)0, min((int64_t)loop.held, below)) : 0;
-    typename lanes<N>::V sums;
+    values<N> sums;
     total totals[N];
     UNROLL
     for (int e = 0; e < N; e++)
         totals[e].start();
     place run = corner;
+#pragma unroll 4
     for (int j = 0; j < mine; j++) {
-        hold<Op, N>(loop, run, j, p, n, whole);
+        hold_all<Op, N>(loop, run, j, p, n);
         move<Op>(run, loop.y, blockDim.y);
     }
-    wait_copies();
+    commit_copies();
+    wait_copies<0>();
 #pragma unroll 1
     for (int j = 0; j < mine; j += GROUP) {
         T group[N] = { 0 };
@@ -294,10 +249,11 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     UNROLL
     for (int e = 0; e < N; e++)
         sums.lane[e] = totals[e].result();
-    add_columns<N>(loop, sums.lane, room_behind<Op, N>(loop.held));
+    add_columns<N>(loop, sums.lane, room_behind<Op, TERMS, N>(loop.held));
     run = corner;
+#pragma unroll 4
     for (int j = 0; j < mine; j++) {
-        finish<Op, N>(held<Op, N>(loop, j), sums, loop, run, p, n, whole);
+        finish<Op, N>(held<Op, N>(loop, j), sums, loop, run, p, n);
         move<Op>(run, loop.y, blockDim.y);
     }
 }

@@ -3,12 +3,10 @@
  * the addresses allow vectors: so does the order in which a sum is made. */
 #include "cuda/stage.h"
 
-#define FEW_BLOCKS 2048   /* enough to fill any GPU: folds are cut into so many */
+#define FEW_BLOCKS 4096   /* enough to fill any GPU evenly: folds are cut into so many */
 #define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
 #define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does */
-#ifndef COLUMN_LANES
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
-#endif
 #define COLUMN_ROWS (VJPI_CUDA_THREADS / COLUMN_LANES) /* threads below each other there */
 
 static int64_t cut(int64_t n, int64_t parts)
@@ -64,7 +62,7 @@ static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
-    launch->kernel = plan->kernels->map[vectors];
+    launch->kernel = plan->kernels->map[vectors + (vectors && stage->repeats)];
     launch->x = (uint32_t)least(power(cut(slots, VJPI_CUDA_MAP_STEPS)), VJPI_CUDA_THREADS);
     launch->y = (uint32_t)least(power(loop->y.n), VJPI_CUDA_THREADS / launch->x);
     loop->xblocks = (uint32_t)cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
@@ -83,13 +81,18 @@ static void shape_turned(const vjpi_cuda_plan *plan, bool vectors, vjpi_cuda_lau
     launch->blocks = loop->xblocks * (int64_t)loop->yblocks * count_outer(loop, 0, loop->nouter);
 }
 
-/* Bytes of all inputs' vectors (elements) that a thread holds at a time. */
-static int64_t held_size(const vjpi_cuda_plan *plan, int64_t elements)
+/* Where vectors are not possible a thread holds this many times as many single elements. */
+static int64_t ones_of(const vjpi_cuda_stage *stage)
 {
-    int64_t size = 0;
-    for (int32_t i = 0; i < plan->ninputs; i++)
-        size += plan->size[i] * elements;
-    return size;
+    return least(VJPI_CUDA_HELD_ONES, stage->elements);
+}
+
+/* Shared memory for what the threads of a block hold: vectors of so many elements. */
+static size_t held_room(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *launch, int64_t held,
+                        int64_t elements)
+{
+    int64_t size = plan->held_size * elements * held * launch->x * launch->y;
+    return (size_t)((size + 15) / 16 * 16);
 }
 
 /* Rows of up to a warp's 8 vectors a lane go to a warp or a part of one, longer ones to a block of
@@ -99,7 +102,7 @@ static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
                       bool exact, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
-    int64_t unit = vectors ? 1 : VJPI_CUDA_HELD_ONES, held = HELD_MOST / 2;
+    int64_t unit = vectors ? 1 : ones_of(stage), held = HELD_MOST / 2;
     int64_t slots = cut(loop->x.n, vectors ? stage->elements : unit);
     int64_t singles = vectors && !(exact && loop->x.n % stage->elements == 0)
                           ? 2 * stage->elements : 1;
@@ -116,8 +119,7 @@ static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
         loop->cluster = (int32_t)power(cut(slots, BLOCK_SLOTS));
         launch->x = (uint32_t)(32 * cut(slots, 32 * HELD_MOST * loop->cluster));
         launch->blocks = loop->rows * loop->cluster;
-        launch->shared = (size_t)(loop->held * launch->x *
-                                  held_size(plan, vectors ? stage->elements : 1));
+        launch->shared = held_room(plan, launch, loop->held, vectors ? stage->elements : 1);
     }
     launch->kernel = slots <= BLOCK_SLOTS ? plan->kernels->row[vectors][log_of(held)]
                                           : plan->kernels->longer[vectors];
@@ -139,7 +141,7 @@ static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact), n = loop->y.n;
-    int64_t unit = vectors ? 1 : VJPI_CUDA_HELD_ONES, elements = vectors ? stage->elements : 1;
+    int64_t unit = vectors ? 1 : ones_of(stage), elements = vectors ? stage->elements : 1;
     int64_t rows = plan->most_cluster > 1 ? COLUMN_ROWS / unit : VJPI_CUDA_THREADS / unit;
     rows = least(rows, power(cut(n, HELD_MOST * unit)));
     launch->y = (uint32_t)rows;
@@ -150,15 +152,14 @@ static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     launch->blocks = count_outer(loop, 0, loop->nouter) * loop->xblocks * loop->cluster;
     launch->cluster = (uint32_t)loop->cluster;
     launch->kernel = plan->kernels->column[vectors];
-    launch->shared = (size_t)((loop->held * launch->x * launch->y * held_size(plan, elements) + 15) /
-                              16 * 16) + column_room(launch, elements, plan->compute_size);
+    launch->shared = held_room(plan, launch, loop->held, elements) +
+                     column_room(launch, elements, plan->compute_size);
 }
 
-bool vjpi_cuda_can_hold(vjpi_cuda_kind kind, int32_t most_cluster, int64_t n)
+bool vjpi_cuda_can_hold(const vjpi_cuda_stage *stage, int32_t most_cluster, int64_t n)
 {
-    int64_t ones = HELD_MOST * VJPI_CUDA_HELD_ONES; /* a thread's, if vectors are not possible */
-    if (kind == VJPI_CUDA_ROW)
-        return n <= VJPI_CUDA_THREADS * ones * most_cluster;
+    if (stage->kind == VJPI_CUDA_ROW)
+        return n <= BLOCK_SLOTS * ones_of(stage) * most_cluster;
     return n <= (most_cluster > 1 ? COLUMN_ROWS * most_cluster : VJPI_CUDA_THREADS) * HELD_MOST;
 }
 
@@ -182,6 +183,7 @@ static void shape_along(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
     loop->rows = loop->xblocks * count_outer(loop, loop->nkept, loop->nouter);
     loop->nouts = count_outer(loop, 0, loop->nkept);
     loop->warps = loop->rows <= VJPI_CUDA_WARPS ? 1 : VJPI_CUDA_WARPS;
+    loop->exact = exact && loop->x.n % stage->elements == 0;
     if (loop->warps == 1) {
         loop->per_segment = loop->rows;
         loop->nsegments = 1;
@@ -207,7 +209,9 @@ static void shape_across(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     cut_segments(stage, kept * loop->xblocks, (int64_t)launch->y * VJPI_CUDA_PIECE_STEPS, loop);
     launch->kernel = plan->kernels->across[vectors];
     launch->blocks = kept * loop->xblocks * loop->nsegments;
-    launch->shared = column_room(launch, vectors ? stage->elements : 1, plan->compute_size);
+    int64_t elements = vectors ? stage->elements : 1;
+    launch->shared = held_room(plan, launch, VJPI_CUDA_AHEAD, elements) +
+                     column_room(launch, elements, plan->compute_size);
 }
 
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,

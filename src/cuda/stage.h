@@ -22,6 +22,7 @@ typedef struct vjpi_cuda_stage {
     vjpi_cuda_kind kind;
     bool vectors;       /* the steps allow vectors; the addresses may still forbid them */
     bool aligned;       /* and all steps are whole vectors */
+    bool repeats;       /* some input is one element all along x */
     uint32_t dense;     /* bit i: operand i takes part and is dense along x */
     int64_t elements;   /* of a vector: 16 bytes */
     int64_t most_segments; /* folds: that the workspace has room for */
@@ -32,7 +33,8 @@ typedef struct vjpi_cuda_stage {
 
 typedef struct vjpi_cuda_plan {
     const vjpi_cuda_kernels *kernels;
-    int32_t nstages, ninputs, ntensors, noperands;
+    int32_t nstages, ntensors, noperands;
+    int32_t held_size;         /* bytes of an element of all inputs that kernels hold */
     int64_t compute_size;      /* bytes of the compute type */
     int64_t size[VJPI_MAX_OPERANDS], offset[VJPI_MAX_OPERANDS];
     int64_t rowsums_size;      /* bytes at the start of the workspace; the partial sums follow */
@@ -58,8 +60,8 @@ void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *work
  * where vectors do. */
 void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                      bool exact, vjpi_cuda_launch *launch);
-/* Can a row or column kernel hold n elements along the axis? */
-bool vjpi_cuda_can_hold(vjpi_cuda_kind kind, int32_t most_cluster, int64_t n);
+/* Can a row or column kernel hold n elements along the axis? Asks for kind and elements alone. */
+bool vjpi_cuda_can_hold(const vjpi_cuda_stage *stage, int32_t most_cluster, int64_t n);
 /* The launch that joins the segments of a fold; blocks is 0 if there is one segment. */
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,
                           vjpi_cuda_launch *launch);

@@ -38,8 +38,8 @@ static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
 }
 
 /* Can operands 0 .. ntile - 1 be moved in vectors along x? The kernels know of operands that are one
- * element all along x: any input of a map, else those in `repeated`. The runs of one thread's
- * columns must all begin alike, so that what lies between them must be whole vectors. */
+ * element all along x: any input of a map, else those in `repeated`. Columns come in whole vectors
+ * only. */
 static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
                          uint32_t repeated, vjpi_cuda_stage *stage)
 {
@@ -54,19 +54,15 @@ static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t outp
             stage->dense |= 1u << i;
         else if (loop->x.step[i] != 0 || i == output || !(map || (repeated >> i & 1)))
             stage->vectors = false;
+        else
+            stage->repeats = true;
     }
-    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++) {
-        bool whole = true;
-        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &whole);
-        if (columns && d >= loop->nkept)
-            stage->vectors = stage->vectors && whole;
-        stage->aligned = stage->aligned && whole;
-    }
-    if (loop->y.n > 1 && stage->vectors) {
-        bool whole = true;
-        stage->vectors = moves_alike(plan, stage, &loop->y, &whole) && (whole || !columns);
-        stage->aligned = stage->aligned && whole;
-    }
+    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++)
+        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &stage->aligned);
+    if (loop->y.n > 1 && stage->vectors)
+        stage->vectors = moves_alike(plan, stage, &loop->y, &stage->aligned);
+    if (columns)
+        stage->vectors = stage->vectors && stage->aligned && loop->x.n % stage->elements == 0;
 }
 
 /* The same for a turned map: all must begin, and move, by whole vectors of its own size. */
@@ -238,7 +234,8 @@ static bool add_row(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
         axis--;
     bool columns = axis >= 0 && axis != x && from->dims[x].n >= NARROW;
     stage->kind = columns ? VJPI_CUDA_COLUMN : VJPI_CUDA_ROW;
-    if (!vjpi_cuda_can_hold(stage->kind, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
+    stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
+    if (!vjpi_cuda_can_hold(stage, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
         return false;
     set_axes(from, columns ? x : axis, columns ? axis : -1, false, &stage->loop);
     stage->loop.rows = 1;
@@ -275,13 +272,15 @@ void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *work
     int32_t ntile = op->info.ninputs + op->nfull;
     int64_t partials = 0, elements = vjpi_numel(&call->tensors[0]);
     vjpi_loop loop;
-    plan->ninputs = op->info.ninputs;
     plan->ntensors = call->ntensors;
     plan->noperands = call->ntensors + (op->kind == VJPI_ROW);
     plan->compute_size = call->dtype == VJP_F64 ? 8 : 4;
     plan->nsums = op->kind == VJPI_ROW ? 1 : call->ntensors - ntile;
     for (int32_t i = 0; i < call->ntensors; i++)
         plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    for (int32_t i = 0; i < op->info.ninputs; i++) /* inputs of the sums' shape need not be */
+        if (op->tensors[i].shape_rule == VJP_SHAPE_DATA)
+            plan->held_size += (int32_t)plan->size[i];
     plan->size[call->ntensors] = plan->compute_size;
     if (elements == 0) {
         if (op->kind == VJPI_FOLD)

@@ -5,76 +5,96 @@
 #include <math.h>
 #include <string.h>
 
+#include "base.h"
 #include "dtypes.h"
-#include "unit.h"
 
-static int relu(const problem *p, double x, double w, mpfr_t slope)
+/* Numbers live in a small pool until the next question: no slope needs more of them. */
+enum {
+    MOST_NUMBERS = 16
+};
+typedef mpfr_ptr number;
+
+static _Thread_local mpfr_t pool[MOST_NUMBERS];
+static _Thread_local int initialised, used;
+
+static number fresh(void)
 {
-    (void)p, (void)w;
-    mpfr_set_d(slope, x > 0 ? 1 : 0, MPFR_RNDN);
-    return x > 0;
+    if (used == MOST_NUMBERS)
+        broken("a slope takes more than %d numbers", MOST_NUMBERS);
+    if (used == initialised)
+        mpfr_init2(pool[initialised++], EXACT_BITS);
+    return pool[used++];
 }
 
-static int prelu(const problem *p, double x, double w, mpfr_t slope)
+static number from(double a)
 {
-    (void)p;
-    mpfr_set_d(slope, x > 0 ? 1 : w, MPFR_RNDN);
-    return 1;
+    number result = fresh();
+    mpfr_set_d(result, a, MPFR_RNDN);
+    return result;
 }
 
-static int hard_sigmoid(const problem *p, double x, double w, mpfr_t slope)
+static number add(number a, number b)
 {
-    (void)w;
-    float alpha = problem_attr(p, "alpha").value.f32, beta = problem_attr(p, "beta").value.f32;
-    double line = p->tensors[0].dtype == VJP_F64 ? fma((double)alpha, x, (double)beta)
-                                                 : (double)fmaf(alpha, (float)x, beta);
-    int inside = line > 0 && line < 1;
-    mpfr_set_d(slope, inside ? (double)alpha : 0, MPFR_RNDN);
-    return inside;
+    number result = fresh();
+    mpfr_add(result, a, b, MPFR_RNDN);
+    return result;
 }
 
-/* e / (1 + e)^2 with e = exp(-|x|) */
-static void sigmoid_from_src(double x, mpfr_t slope)
+static number subtract(number a, number b)
 {
-    mpfr_t square;
-    mpfr_init2(square, EXACT_BITS);
-    mpfr_set_d(slope, -fabs(x), MPFR_RNDN);
-    mpfr_exp(slope, slope, MPFR_RNDN);
-    mpfr_add_ui(square, slope, 1, MPFR_RNDN);
-    mpfr_sqr(square, square, MPFR_RNDN);
-    mpfr_div(slope, slope, square, MPFR_RNDN);
-    mpfr_clear(square);
+    number result = fresh();
+    mpfr_sub(result, a, b, MPFR_RNDN);
+    return result;
 }
 
-static int sigmoid(const problem *p, double x, double w, mpfr_t slope)
+static number multiply(number a, number b)
 {
-    (void)w;
-    if (!problem_attr(p, "use_dst").value.b) {
-        sigmoid_from_src(x, slope);
-        return 1;
-    }
-    mpfr_set_d(slope, x, MPFR_RNDN);
-    mpfr_ui_sub(slope, 1, slope, MPFR_RNDN);
-    mpfr_mul_d(slope, slope, x, MPFR_RNDN);
-    return 1;
+    number result = fresh();
+    mpfr_mul(result, a, b, MPFR_RNDN);
+    return result;
+}
+
+static number divide(number a, number b)
+{
+    number result = fresh();
+    mpfr_div(result, a, b, MPFR_RNDN);
+    return result;
+}
+
+static number exponential(number a)
+{
+    number result = fresh();
+    mpfr_exp(result, a, MPFR_RNDN);
+    return result;
+}
+
+#include "slopes.h"
+
+int exact_knows(const char *op)
+{
+    return find_slope(op) != NULL;
 }
 
 int exact_slope(const problem *p, double x, double w, mpfr_t slope)
 {
-    static const struct {
-        const char *op;
-        int (*slope)(const problem *p, double x, double w, mpfr_t slope);
-    } slopes[] = {
-        { "relu_backward", relu },
-        { "prelu_backward", prelu },
-        { "hard_sigmoid_backward", hard_sigmoid },
-        { "sigmoid_backward", sigmoid },
-    };
-    for (int64_t i = 0; i < COUNT_OF(slopes); i++)
-        if (strcmp(slopes[i].op, p->op->name) == 0)
-            return slopes[i].slope(p, x, w, slope);
-    fail_msg("no exact slope for %s", p->op->name);
-    return 0;
+    slope_function *function = find_slope(p->op->name);
+    number result = NULL;
+    if (function == NULL)
+        broken("no exact slope for %s", p->op->name);
+    used = 0;
+    int depends = function(p, x, w, &result);
+    if (depends)
+        mpfr_set(slope, result, MPFR_RNDN);
+    else
+        mpfr_set_zero(slope, 1);
+    return depends;
+}
+
+void exact_close(void)
+{
+    while (initialised > 0)
+        mpfr_clear(pool[--initialised]);
+    mpfr_free_cache();
 }
 
 double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got)
@@ -98,9 +118,30 @@ double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got)
     return error;
 }
 
+/* In units of the last place, rounded to an integer; may be one beyond the largest number. */
+static double rounded_in_units(vjp_dtype dtype, mpfr_srcptr exact, mpfr_rnd_t direction)
+{
+    int unit = ilogbl(dtype_ulp(dtype, mpfr_get_ld(exact, MPFR_RNDZ)));
+    mpfr_t units;
+    mpfr_init2(units, EXACT_BITS);
+    mpfr_mul_2si(units, exact, -unit, MPFR_RNDN);
+    mpfr_rint(units, units, direction);
+    mpfr_mul_2si(units, units, unit, MPFR_RNDN);
+    double rounded = mpfr_get_d(units, MPFR_RNDN);
+    mpfr_clear(units);
+    return rounded;
+}
+
 double exact_rounded(vjp_dtype dtype, mpfr_srcptr exact)
 {
-    if (dtype == VJP_F64)
-        return mpfr_get_d(exact, MPFR_RNDN);
-    return dtype_round(dtype, mpfr_get_ld(exact, MPFR_RNDN)); /* no digits lost: 24 * 24 < 64 */
+    double rounded = rounded_in_units(dtype, exact, MPFR_RNDN);
+    return fabs(rounded) > dtype_max(dtype) ? copysign(INFINITY, rounded) : rounded;
+}
+
+double exact_rounded_to(vjp_dtype dtype, mpfr_srcptr exact, mpfr_rnd_t direction)
+{
+    double rounded = rounded_in_units(dtype, exact, direction);
+    if (fabs(rounded) <= dtype_max(dtype))
+        return rounded;
+    return copysign(INFINITY, rounded);
 }

@@ -24,7 +24,7 @@ typedef struct oracle_entry {
     const char *op;
     dual (*forward)(const problem *p, dual x, dual w);
     void (*answer)(const struct oracle_entry *entry, const oracle_query *query);
-    long double (*ulps)(const problem *p);
+    long double (*ulps)(const problem *p, int gradient_is_one);
     oracle_domain (*domain)(const problem *p, int32_t input);
 } oracle_entry;
 
@@ -81,27 +81,31 @@ static dual sigmoid(const problem *p, dual x, dual w)
 
 /* ---- bounds and domains ------------------------------------------------------------------- */
 
-static long double ulps_exact(const problem *p)
+static long double ulps_exact(const problem *p, int gradient_is_one)
 {
-    (void)p;
+    (void)p, (void)gradient_is_one;
     return 0.5L;
 }
 
-static long double ulps_hardsigmoid(const problem *p)
+static long double ulps_hardsigmoid(const problem *p, int gradient_is_one)
 {
+    (void)gradient_is_one;
     return dtype_is_16_bit(p->tensors[0].dtype) ? 0.5005L : 0.5L;
 }
 
-static long double ulps_prelu(const problem *p)
+static long double ulps_prelu(const problem *p, int gradient_is_one)
 {
+    (void)gradient_is_one;
     return p->tensors[1].dtype != p->tensors[0].dtype ? 0.5005L : 0.5L;
 }
 
-static long double ulps_sigmoid(const problem *p)
+static long double ulps_sigmoid(const problem *p, int gradient_is_one)
 {
     if (dtype_is_16_bit(p->tensors[0].dtype))
         return 0.501L;
-    return problem_attr(p, "use_dst").value.b ? 2.0L : 3.5L;
+    if (problem_attr(p, "use_dst").value.b)
+        return 2.0L;
+    return gradient_is_one ? 2.5L : 3.5L;
 }
 
 static oracle_domain domain_any(const problem *p, int32_t input)
@@ -154,15 +158,14 @@ static void answer_each(const oracle_entry *entry, const oracle_query *query)
 {
     const problem *p = query->p;
     const double *x = query->inputs[0], *upstream = query->inputs[p->op->ninputs - 1];
-    bound within = bound_ulps(entry->ulps(p));
+    bound within = bound_ulps(entry->ulps(p, 0));
     for (int64_t i = 0, n = tensor_count(&p->tensors[0]); i < n; i++) {
         dual y = entry->forward(p, dual_variable(x[i], BY_X), dual_constant(0));
         query->visit(query->user, 0, i, dual_pull_back(y, BY_X, upstream[i]), within);
     }
 }
 
-/* For every dim of the data, how far a dense slope moves: 0 where it is broadcast. */
-static void slope_strides(const problem *p, int64_t strides[VJP_MAX_DIMS])
+void oracle_slope_strides(const problem *p, int64_t strides[VJP_MAX_DIMS])
 {
     const vjp_tensor *src = &p->tensors[0], *slope = &p->tensors[1];
     memset(strides, 0, VJP_MAX_DIMS * sizeof strides[0]);
@@ -185,11 +188,11 @@ static void answer_fold(const oracle_entry *entry, const oracle_query *query)
     const double *x = query->inputs[0], *slope = query->inputs[1], *upstream = query->inputs[2];
     int64_t count = tensor_count(&p->tensors[0]), slopes = tensor_count(&p->tensors[1]);
     int64_t strides[VJP_MAX_DIMS], i = 0;
-    bound within = bound_ulps(entry->ulps(p));
+    bound within = bound_ulps(entry->ulps(p, 0));
     long_sum *sums = unit_malloc((size_t)slopes * sizeof *sums);
     for (int64_t s = 0; s < slopes; s++)
         sums[s] = (long_sum){ 0, 0, 0 };
-    slope_strides(p, strides);
+    oracle_slope_strides(p, strides);
     for (walk w = walk_start(p->tensors[0].ndim, p->tensors[0].shape, strides); w.more;
          walk_next(&w), i++) {
         dual y = entry->forward(p, dual_variable(x[i], BY_X), dual_variable(slope[w.offset], BY_W));
@@ -203,17 +206,34 @@ static void answer_fold(const oracle_entry *entry, const oracle_query *query)
     free(sums);
 }
 
-static void answer_row(const oracle_query *query, int64_t start, int64_t n, int64_t step)
+int64_t oracle_row_count(const problem *p)
 {
-    const double *upstream = query->inputs[0] + start, *y = query->inputs[1] + start;
+    return tensor_count(&p->tensors[0]) / oracle_row_at(p, 0).n;
+}
+
+oracle_row oracle_row_at(const problem *p, int64_t index)
+{
+    const vjp_tensor *shape = &p->tensors[0];
+    int64_t axis = problem_attr(p, "axis").value.s64, inner = 1;
+    if (axis < 0)
+        axis += shape->ndim;
+    for (int32_t d = (int32_t)axis + 1; d < shape->ndim; d++)
+        inner *= shape->shape[d];
+    int64_t n = shape->shape[axis];
+    return (oracle_row){ index / inner * n * inner + index % inner, n, inner };
+}
+
+static void answer_row(const oracle_query *query, oracle_row row)
+{
+    const double *upstream = query->inputs[0] + row.start, *y = query->inputs[1] + row.start;
     long_sum sum = { 0, 0, 0 };
-    for (int64_t i = 0; i < n; i++)
-        sum_add(&sum, (long double)y[i * step] * upstream[i * step]);
-    for (int64_t i = 0; i < n; i++) {
-        long double yi = y[i * step], ui = upstream[i * step];
-        long double error =
-            bound_sum_error(query->p->tensors[0].dtype, n, fabsl(yi) * (fabsl(ui) + sum.magnitude));
-        query->visit(query->user, 0, start + i * step, yi * (ui - sum_total(&sum)),
+    for (int64_t i = 0; i < row.n; i++)
+        sum_add(&sum, (long double)y[i * row.step] * upstream[i * row.step]);
+    for (int64_t i = 0; i < row.n; i++) {
+        long double yi = y[i * row.step], ui = upstream[i * row.step];
+        long double error = bound_sum_error(query->p->tensors[0].dtype, row.n,
+                                            fabsl(yi) * (fabsl(ui) + sum.magnitude));
+        query->visit(query->user, 0, row.start + i * row.step, yi * (ui - sum_total(&sum)),
                      bound_absolute(error));
     }
 }
@@ -222,16 +242,10 @@ static void answer_row(const oracle_query *query, int64_t start, int64_t n, int6
 static void answer_rows(const oracle_entry *entry, const oracle_query *query)
 {
     (void)entry;
-    const vjp_tensor *shape = &query->p->tensors[0];
-    int64_t axis = problem_attr(query->p, "axis").value.s64;
-    int64_t outer = 1, inner = 1;
-    if (axis < 0)
-        axis += shape->ndim;
-    for (int32_t d = 0; d < shape->ndim; d++)
-        *(d < axis ? &outer : &inner) *= d == axis ? 1 : shape->shape[d];
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++)
-            answer_row(query, o * shape->shape[axis] * inner + i, shape->shape[axis], inner);
+    if (tensor_count(&query->p->tensors[0]) == 0)
+        return;
+    for (int64_t i = 0, n = oracle_row_count(query->p); i < n; i++)
+        answer_row(query, oracle_row_at(query->p, i));
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -273,6 +287,11 @@ oracle_domain oracle_home_domain(const problem *p, int32_t home)
         if (p->home[i] == home && entry->domain(p, i) > narrowest)
             narrowest = entry->domain(p, i);
     return narrowest;
+}
+
+long double oracle_ulps(const problem *p, int gradient_is_one)
+{
+    return must_find(p->op->name)->ulps(p, gradient_is_one);
 }
 
 void oracle_answer(const problem *p, const double *const *inputs, oracle_visit visit, void *user)

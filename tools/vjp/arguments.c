@@ -2,6 +2,7 @@
 /* arguments.c - the command line against a command's table of options. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,4 +153,27 @@ void show_help(const command *command)
     for (const option *o = command->options; o && o->name; o++)
         show_option(o);
     show_option(&help_option);
+}
+
+bool attribute_value(const vjp_attr_info *info, const char *text, vjp_attr *attr)
+{
+    char *end = NULL;
+    bool yes = !strcmp(text, "1") || !strcmp(text, "true");
+    *attr = (vjp_attr){ .name = info->name, .type = info->type };
+    errno = 0;
+    switch (info->type) {
+    case VJP_ATTR_BOOL:
+        attr->value.b = yes;
+        return yes || !strcmp(text, "0") || !strcmp(text, "false");
+    case VJP_ATTR_S64:
+        attr->value.s64 = strtoll(text, &end, 10);
+        return *text && !*end && !errno;
+    case VJP_ATTR_F32:
+        attr->value.f32 = strtof(text, &end);
+        return *text && !*end && !(errno && isinf(attr->value.f32));
+    case VJP_ATTR_STR:
+        attr->value.str = text;
+        return true;
+    }
+    return false;
 }

@@ -3,7 +3,8 @@
  *
  * Every operator, dtype and layout, against a reference: a CUDA device against the CPU, the CPU
  * against its scalar code on one thread. Results must be the same bits; on CUDA, results of sums
- * must keep their stated bounds and be the same bits from run to run. */
+ * must keep their stated bounds and be the same bits from run to run. First of all, results over
+ * fixed inputs must be those of every other machine (bits.c). */
 #define _DEFAULT_SOURCE
 
 #include "check.h"
@@ -134,7 +135,11 @@ static int64_t table(checks *c, const named_problem *rows, int64_t count, bool d
 
 static int64_t everything(checks *c, bool dry)
 {
-    return grid(c, dry) + table(c, large_problems, LARGE_PROBLEMS, dry) +
+    if (c->vectors)
+        return check_vectors(c, dry);
+    if (c->bits)
+        return check_bits(c, dry);
+    return check_bits(c, dry) + grid(c, dry) + table(c, large_problems, LARGE_PROBLEMS, dry) +
            table(c, long_problems, LONG_PROBLEMS, dry) + check_threads(c, dry) +
            (c->large ? check_large(c, dry) : 0);
 }
@@ -171,11 +176,17 @@ static int run(const arguments *args)
         setenv("VJP_TEST_SEED", option_given(args, "seed"), 1); /* where random.c looks */
     c.quick = option_given(args, "quick") != NULL;
     c.large = option_given(args, "large") != NULL;
+    c.bits = option_given(args, "bits") != NULL;
+    c.vectors = option_given(args, "vectors");
     if (!memory_open(&c.host, VJP_CPU, 0, reason) || !memory_open(&c.device, device, 0, reason))
         return complain(args->command, FAILED, "%s", reason);
     if (!open_contexts(args, &c, device))
         return FAILED;
+    if (option_given(args, "write-bits"))
+        return write_bits(&c);
     c.planned = everything(&c, true);
+    if (c.planned == 0)
+        return complain(args->command, FAILED, "there is nothing to check");
     show_progress(&c);
     everything(&c, false);
     clear_progress(&c);
@@ -193,6 +204,9 @@ static const option options[] = {
     { "seed", "NUMBER", "another choice of random problems" },
     { "quick", NULL, "fewer and smaller problems" },
     { "large", NULL, "tensors of more than 2^31 elements too, if there is memory for them" },
+    { "bits", NULL, "only the fixed inputs, whose results are the same bits everywhere" },
+    { "vectors", "DIR", "only the conformance vectors in DIR" },
+    { "write-bits", NULL, "print tools/vjp/bits.def, the hashes of those results" },
     { NULL, NULL, NULL },
 };
 

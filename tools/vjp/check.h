@@ -11,6 +11,8 @@ typedef struct checks {
     vjp_context *context, *reference;
     memory device, host; /* the reference runs in the host's */
     bool quick, large;
+    bool bits;           /* only those over fixed inputs */
+    const char *vectors; /* only those of this folder, unless NULL */
     bool terminal; /* show progress */
     int64_t planned, passed, failed;
 } checks;
@@ -24,6 +26,11 @@ void checks_count(checks *c, const probe *t, bool passed);
 /* Each returns how many checks it has; a dry run only counts them. */
 int64_t check_threads(checks *c, bool dry);
 int64_t check_large(checks *c, bool dry);
+int64_t check_bits(checks *c, bool dry);
+int64_t check_vectors(checks *c, bool dry);
+
+/* write_bits - print bits.def as the reference, on the CPU, computes it; the exit status. */
+int write_bits(checks *c);
 
 /* Long rows, many columns, transposes: up to some 10^7 elements. */
 enum {

@@ -45,6 +45,9 @@ typedef struct probe {
 bool probe_open(probe *t, const problem *p, uint64_t number, memory *reference, memory *device);
 void probe_close(probe *t);
 
+/* probe_open_blank - the same without values: the caller writes them into `image`. */
+bool probe_open_blank(probe *t, const problem *p, memory *reference, memory *device);
+
 /* probe_prepare - inputs, poison and canaries in place. probe_execute - run a plan of this
  * problem, and wait. probe_settle - fetch the results; false if anything else was written. */
 void probe_prepare(probe *t, side *s, unsigned char poison);

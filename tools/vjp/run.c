@@ -3,9 +3,7 @@
  *
  * Beside the fixed options, an operator's tensors and attributes are options by their names. The
  * call is made in steps; the first that fails ends it, and whatever was opened is given back. */
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,30 +98,6 @@ static int check_files(call *c)
     return DONE;
 }
 
-/* A value of the attribute's type out of the text; false: it is none. */
-static bool read_value(const vjp_attr_info *info, const char *text, vjp_attr *attr)
-{
-    char *end = NULL;
-    bool yes = !strcmp(text, "1") || !strcmp(text, "true");
-    *attr = (vjp_attr){ .name = info->name, .type = info->type };
-    errno = 0;
-    switch (info->type) {
-    case VJP_ATTR_BOOL:
-        attr->value.b = yes;
-        return yes || !strcmp(text, "0") || !strcmp(text, "false");
-    case VJP_ATTR_S64:
-        attr->value.s64 = strtoll(text, &end, 10);
-        return *text && !*end && !errno;
-    case VJP_ATTR_F32:
-        attr->value.f32 = strtof(text, &end);
-        return *text && !*end && !(errno && isinf(attr->value.f32));
-    case VJP_ATTR_STR:
-        attr->value.str = text;
-        return true;
-    }
-    return false;
-}
-
 static int read_attributes(call *c)
 {
     static const char *const kinds[] = {
@@ -134,7 +108,7 @@ static int read_attributes(call *c)
     for (int32_t i = 0; i < c->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(c->op, i);
         const char *text = option_given(c->args, info->name);
-        if (text && !read_value(info, text, &c->attrs[c->nattrs++]))
+        if (text && !attribute_value(info, text, &c->attrs[c->nattrs++]))
             return complain(c->args->command, MISUSED, "--%s: \"%s\" is not %s", info->name, text,
                             kinds[info->type]);
     }

@@ -82,6 +82,10 @@ enum {
 
 const char *version_text(char text[VERSION_SIZE]);
 
+/* attribute_value - a value of the attribute's type out of the text; false: it is none. A string
+ * is not copied. */
+bool attribute_value(const vjp_attr_info *info, const char *text, vjp_attr *attr);
+
 /* show_help - the command's own help, on standard output. */
 void show_help(const command *command);
 

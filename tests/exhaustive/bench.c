@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.c - one operator, one shape, run again and again on the calling thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dtypes.h"
+#include "exhaustive.h"
+
+/* There is no test here that could fail instead. */
+static void insist(vjp_status status, const char *reason)
+{
+    if (status == VJP_OK)
+        return;
+    fprintf(stderr, "exhaustive: %s: %s\n", vjp_status_string(status), reason);
+    exit(2);
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = calloc(size > 0 ? size : 1, 1);
+    if (memory == NULL)
+        insist(VJP_NO_MEMORY, "out of memory");
+    return memory;
+}
+
+/* The layout of input t: which of rows and columns it moves along. */
+static void lay_out(bench *b, const job *j, bench_shape shape, int32_t t, int64_t rows,
+                    int64_t columns)
+{
+    vjp_tensor *tensor = &b->p.tensors[t];
+    int is_slope = vjp_op_tensor(b->p.op, t)->shape_rule == VJP_SHAPE_SLOPE;
+    int along_rows = shape == ALL_DENSE, along_columns = shape == ALL_DENSE;
+    if (t == b->gradient) {
+        along_rows |= shape == ROW_PER_GRADIENT;
+        along_columns = 1;
+    } else if (t == j->runs) {
+        along_rows |= shape == ROW_PER_INPUT;
+        along_columns |= shape == ROW_PER_GRADIENT;
+    }
+    if (is_slope) { /* a slope repeats by its shape */
+        int64_t dims[2] = { along_rows ? rows : 1, along_columns ? columns : 1 };
+        insist(vjp_tensor_contiguous(tensor->dtype, 2, dims, tensor), "slope");
+        return;
+    }
+    tensor->strides[0] = along_rows ? (along_columns ? columns : 1) : 0;
+    tensor->strides[1] = along_columns;
+}
+
+static void make_plan(bench *b)
+{
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 1;
+    insist(vjp_context_create(&options, &b->ctx, reason, sizeof reason), reason);
+    insist(problem_create(&b->p, b->ctx, &b->plan, reason), reason);
+    b->workspace = allocate(vjp_plan_workspace_size(b->plan));
+}
+
+void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t columns)
+{
+    memset(b, 0, sizeof *b);
+    b->p = j->p;
+    b->gradient = problem_tensor(&b->p, "diff_dst");
+    problem_contiguous(&b->p, j->dtype, j->dtype, 2, (int64_t[]){ rows, columns }, 1,
+                       (int64_t[]){ 1 });
+    for (int32_t t = 0; t < b->p.op->ninputs; t++)
+        lay_out(b, j, shape, t, rows, columns);
+    for (int32_t t = b->p.op->ninputs; t < b->p.ntensors; t++)
+        for (int32_t i = 0; i < b->p.op->ninputs; i++)
+            if (vjp_op_tensor(b->p.op, t)->shape_rule == VJP_SHAPE_SLOPE &&
+                vjp_op_tensor(b->p.op, i)->shape_rule == VJP_SHAPE_SLOPE)
+                b->p.tensors[t] = b->p.tensors[i];
+    for (int32_t t = 0; t < b->p.ntensors; t++) {
+        b->data[t] = allocate((size_t)(rows * columns) * vjp_dtype_size(j->dtype));
+        if (t < b->p.op->ninputs)
+            element_write(j->dtype, b->data[t], j->fixed);
+    }
+    b->result = b->data[b->p.op->ninputs];
+    make_plan(b);
+}
+
+void bench_run(bench *b)
+{
+    insist(vjp_plan_run(b->plan, b->data, b->workspace, vjp_plan_workspace_size(b->plan), NULL),
+           "the plan does not run");
+}
+
+void bench_close(bench *b)
+{
+    vjp_plan_destroy(b->plan);
+    vjp_context_destroy(b->ctx);
+    free(b->workspace);
+    for (int32_t t = 0; t < b->p.ntensors; t++)
+        free(b->data[t]);
+}
+
+void bench_others(const job *j, double value, double *x, double *w)
+{
+    *x = j->runs == 0 ? value : j->fixed;
+    *w = j->runs == 0 ? j->fixed : value;
+}
+
+void bench_where(const job *j, const worst *w, char text[WHERE_TEXT])
+{
+    int used = snprintf(text, WHERE_TEXT, "%s = %a, ", vjp_op_tensor(j->p.op, 0)->name, w->x);
+    if (j->p.op->ninputs > 2)
+        used += snprintf(text + used, (size_t)(WHERE_TEXT - used), "%s = %a, ",
+                         vjp_op_tensor(j->p.op, 1)->name, w->w);
+    snprintf(text + used, (size_t)(WHERE_TEXT - used), "diff_dst = %a", w->g);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chosen.c - f64: 2^30 points chosen to hurt, every eighth with a gradient of 1. First of all the
+ * list of special points with gradients of every kind. Slopes are long doubles; what comes within
+ * 2 % of the bound, and every new worst, is for MPFR. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "dtypes.h"
+#include "exact.h"
+#include "exhaustive.h"
+#include "points.h"
+#include "quick.h"
+#include "values.h"
+
+enum {
+    BLOCK = 1 << 14
+};
+
+typedef struct chosen {
+    bench b;
+    points list;
+    gradient_source source;
+    long double slopes[BLOCK];
+    unsigned char depends[BLOCK];
+} chosen;
+
+static int64_t blocks(const job *j)
+{
+    (void)j;
+    return ((int64_t)1 << 30) / BLOCK;
+}
+
+static void *open_chosen(const job *j)
+{
+    chosen *s = malloc(sizeof *s);
+    if (s == NULL)
+        abort();
+    bench_open(&s->b, j, ALL_DENSE, 1, BLOCK);
+    s->list = points_list(&s->b.p);
+    s->source = gradient_source_of(j->dtype);
+    return s;
+}
+
+static void fill_block(chosen *s, const job *j, int64_t index)
+{
+    random_state random = random_start(random_seed(), (uint64_t)index);
+    double *x = s->b.data[0], *g = s->b.data[s->b.gradient];
+    double *w = s->b.p.op->ninputs > 2 ? s->b.data[1] : NULL;
+    for (int64_t i = 0; i < BLOCK; i++) {
+        int64_t number = index * BLOCK + i;
+        x[i] = number / GRADIENTS < s->list.count ? s->list.at[number / GRADIENTS]
+                                                  : point_draw(&random, j->dtype, &s->list);
+        if (w != NULL)
+            w[i] = point_draw(&random, j->dtype, &s->list);
+        s->depends[i] = (unsigned char)quick_slope(&s->b.p, x[i], w != NULL ? w[i] : 0,
+                                                   &s->slopes[i]);
+        g[i] = gradient_draw(&s->source, &random, (gradient_kind)(number % GRADIENTS),
+                             (double)s->slopes[i]);
+    }
+}
+
+/* As exact_error, by long doubles. Where the bound is half an ULP, slopes are doubles and the
+ * machine's own product of two doubles is correctly rounded. */
+static double error_of(const job *j, int depends, long double slope, double g, double got)
+{
+    if (j->limit[ANY_GRADIENT] == 0.5 && !value_same(got, depends ? (double)slope * g : 0.0))
+        return (double)INFINITY;
+    long double exact = depends ? slope * g : 0.0L;
+    const long double limit = 0x1p1024L; /* where infinity stands */
+    long double size = fabsl(exact) < limit ? fabsl(exact) : limit;
+    long double place = isinf(got) ? limit : fabsl(got);
+    if (isnan(got) || !signbit(got) != !signbit(exact))
+        return (double)INFINITY;
+    return (double)(fabsl(place - size) / dtype_ulp(j->dtype, size));
+}
+
+static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
+{
+    chosen *s = state;
+    const double *x = s->b.data[0], *g = s->b.data[s->b.gradient], *got = s->b.result;
+    const double *slope_input = s->b.p.op->ninputs > 2 ? s->b.data[1] : NULL;
+    int correctly = j->limit[ANY_GRADIENT] == 0.5;
+    fill_block(s, j, index);
+    bench_run(&s->b);
+    for (int64_t i = 0; i < BLOCK; i++) {
+        int which = g[i] == 1 ? GRADIENT_IS_1 : ANY_GRADIENT;
+        double error = error_of(j, s->depends[i], s->slopes[i], g[i], got[i]);
+        double mpfr_from = correctly ? (double)INFINITY : 0.98 * j->limit[which];
+        if (error > w[which].error || error >= mpfr_from)
+            compare_keep(j, x[i], slope_input != NULL ? slope_input[i] : 0, g[i], got[i],
+                         index * BLOCK + i, w);
+    }
+}
+
+static void close_chosen(void *state)
+{
+    chosen *s = state;
+    bench_close(&s->b);
+    points_free(&s->list);
+    exact_close();
+    free(s);
+}
+
+const method chosen_method = { "2^30 points chosen to hurt", blocks, open_chosen, block,
+                               close_chosen, bench_where };

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exhaustive.h - the parts of the program that measures the error of every operator.
+ *
+ * A job is one operator with one set of attributes and one dtype, measured over a set of inputs.
+ * It is cut into blocks, which the threads of work.c take one by one. Every thread keeps its own
+ * worst result; the worst of all is the same whatever the threads did.
+ */
+#ifndef VJP_EXHAUSTIVE_H
+#define VJP_EXHAUSTIVE_H
+
+#include "problem.h"
+#include "variants.h"
+
+/* The worst result so far. Of equal errors the one of the lowest `index` counts. */
+typedef struct worst {
+    double error; /* in ULP; in sums, of the bound; INFINITY: not even close. -1: none yet */
+    double x, w, g, got;
+    int64_t index;
+} worst;
+
+static const worst NO_WORST = { -1, 0, 0, 0, 0, INT64_MAX };
+
+void worst_join(worst *to, const worst *from);
+
+/* Measured apart, since a bound may be tighter where the gradient is 1. */
+enum {
+    ANY_GRADIENT,
+    GRADIENT_IS_1,
+    WORSTS
+};
+
+enum {
+    WHERE_TEXT = 128
+};
+
+typedef struct job job;
+
+/* One way to measure: how many blocks a job has, and one block of it. `open` makes what a thread
+ * needs for all of them, `close` frees it. */
+typedef struct method {
+    const char *inputs; /* in words, for the table */
+    int64_t (*blocks)(const job *j);
+    void *(*open)(const job *j);
+    void (*block)(void *state, const job *j, int64_t index, worst w[WORSTS]);
+    void (*close)(void *state);
+    void (*where)(const job *j, const worst *w, char text[WHERE_TEXT]); /* the worst, in words */
+} method;
+
+struct job {
+    char name[VARIANT_TEXT];
+    problem p;
+    vjp_dtype dtype;
+    const method *method;
+    int32_t runs;         /* the input that takes all values */
+    double fixed;         /* the value of those that neither run nor are the gradient */
+    double limit[WORSTS]; /* the stated bounds, in the unit of worst.error */
+    double cost;          /* a guess at its CPU seconds, for the estimate of the time left */
+};
+
+extern const method pairs_method, inputs_method, chosen_method, sums_method;
+extern const method exp_f32_method, exp_f64_method;
+
+/* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error. `done`
+ * and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU time that
+ * it took, which do not depend on what else the machine does. */
+double work_all(const job *j, int threads, double done, double total, worst w[WORSTS]);
+
+/* ---- running an operator over a block (bench.c) --------------------------------------------- */
+
+/* An operator with buffers for one shape, created once and run for every block. Inputs that
+ * neither run nor are the gradient hold one value. */
+typedef struct bench {
+    problem p;
+    vjp_context *ctx;
+    vjp_plan *plan;
+    void *data[PROBLEM_TENSORS];
+    void *workspace;
+    void *result; /* data of output 0 */
+    int32_t gradient;
+} bench;
+
+/* What the rows and columns of a block are. */
+typedef enum bench_shape {
+    ROW_PER_INPUT,    /* one input along each row, the same gradients in every row */
+    ROW_PER_GRADIENT, /* the same inputs in every row, gradients as they come */
+    ALL_DENSE         /* every input as it comes */
+} bench_shape;
+
+void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t columns);
+void bench_run(bench *b);
+void bench_close(bench *b);
+
+/* bench_others - x and w at an element where the running input is `value`. */
+void bench_others(const job *j, double value, double *x, double *w);
+
+/* bench_where - the inputs of a result, for a method's `where`. */
+void bench_where(const job *j, const worst *w, char text[WHERE_TEXT]);
+
+/* ---- how wrong a result is (compare.c) -------------------------------------------------------- */
+
+/* compare_block - the largest error in ULP of n stored results (16 or 32 bits) against exact
+ * values, INFINITY where a sign is wrong. If `correctly` holds, also where a result is not the
+ * exact value rounded to nearest even. */
+double compare_block(vjp_dtype dtype, int correctly, int64_t n, const double *exact,
+                     const void *got);
+
+/* compare_keep - join one result to the worst of all and, if g is 1, of those. Its error is found
+ * by MPFR. `limit` of 0.5 means correctly rounded. */
+void compare_keep(const job *j, double x, double w, double g, double got, int64_t index,
+                  worst worsts[WORSTS]);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exp.c - the library's own exponential: every float that it is asked for, and 2^28 doubles.
+ *
+ * Compiled once for each compute type with VJPI_COMPUTE_F64 set, against the very text that the
+ * kernels are made of. Errors are in ULP of the exact value, as if exponents had no limits. */
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "exhaustive.h"
+#include "points.h"
+
+#define INLINE static inline
+#define RARE static
+#define UNROLL
+#include "cpu/lanes_scalar.h"
+#include "formulas.h"
+
+enum {
+    BLOCK = 1 << 14,
+#if VJPI_COMPUTE_F64
+    DIGITS = 53
+#else
+    DIGITS = 24
+#endif
+};
+
+static const double LONGEST = FURTHEST;
+
+static int64_t blocks(const job *j)
+{
+    (void)j;
+#if VJPI_COMPUTE_F64
+    return ((int64_t)1 << 28) / BLOCK;
+#else
+    float last = FURTHEST;
+    uint32_t bits;
+    memcpy(&bits, &last, sizeof bits);
+    return bits / BLOCK + 1;
+#endif
+}
+
+static void *open_exp(const job *j)
+{
+    points *list = malloc(sizeof *list);
+    if (list == NULL)
+        abort();
+    *list = points_list(&j->p);
+    return list;
+}
+
+/* Number `index` of those from -FURTHEST to 0. */
+static double argument(const points *list, const job *j, random_state *random, int64_t index)
+{
+#if VJPI_COMPUTE_F64
+    (void)index;
+    double t = -fabs(point_draw(random, j->dtype, list));
+    return t >= -LONGEST ? t : -random_unit(random) * LONGEST;
+#else
+    (void)list, (void)j, (void)random;
+    return -(double)from_bits((uint32_t)index);
+#endif
+}
+
+/* The power is 2^n * m; its error at the place where exp(t) is, by MPFR. */
+static double error_by_mpfr(double t, double m, long n)
+{
+    mpfr_t exact;
+    mpfr_init2(exact, 192);
+    mpfr_set_d(exact, t, MPFR_RNDN);
+    mpfr_exp(exact, exact, MPFR_RNDN);
+    long unit = mpfr_get_exp(exact) - DIGITS;
+    mpfr_mul_2si(exact, exact, -n, MPFR_RNDN);
+    mpfr_sub_d(exact, exact, m, MPFR_RNDN);
+    mpfr_mul_2si(exact, exact, n - unit, MPFR_RNDN);
+    double error = fabs(mpfr_get_d(exact, MPFR_RNDA));
+    mpfr_clear(exact);
+    return error;
+}
+
+static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
+{
+    random_state random = random_start(random_seed(), (uint64_t)index);
+    for (int64_t i = 0; i < BLOCK; i++) {
+        double t = argument(state, j, &random, index * BLOCK + i);
+        if (!(t >= -LONGEST))
+            continue;
+        V z, m = exp_split((V)t, &z);
+        long n = (long)(z - (V)MAGIC);
+        long double exact = expl(t);
+        long double distance = fabsl(ldexpl((long double)m, (int)n) - exact);
+        double error = (double)ldexpl(distance, DIGITS - 1 - ilogbl(exact));
+        if (error <= w[ANY_GRADIENT].error)
+            continue;
+        worst this = { error_by_mpfr(t, (double)m, n), t, 0, 0, ldexp((double)m, (int)n),
+                       index * BLOCK + i };
+        worst_join(&w[ANY_GRADIENT], &this);
+    }
+}
+
+static void close_exp(void *state)
+{
+    points_free(state);
+    mpfr_free_cache();
+    free(state);
+}
+
+static void where(const job *j, const worst *w, char text[WHERE_TEXT])
+{
+    (void)j;
+    snprintf(text, WHERE_TEXT, "exp(%a)", w->x);
+}
+
+#if VJPI_COMPUTE_F64
+const method exp_f64_method = { "2^28 points chosen to hurt", blocks, open_exp, block, close_exp,
+                                where };
+#else
+const method exp_f32_method = { "all floats from -194 to 0", blocks, open_exp, block, close_exp,
+                                where };
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* points.c - see points.h. */
+#include "points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base.h"
+#include "dtypes.h"
+#include "quick.h"
+#include "values.h"
+
+static const double LN_2 = 0.69314718055994530942;
+
+/* ---- the list ----------------------------------------------------------------------------- */
+
+/* exp(-x) at these multiples of ln 2: 1 + exp(-x) becomes 1; exp(-x) becomes subnormal, vanishes,
+ * vanishes even times the largest gradient. In f32, then in f64. */
+static const int doublings[] = { 24, 126, 150, 278, 53, 1022, 1075, 2099 };
+
+/* The library's own turns: src/cpu/formulas.h. */
+static const double turns[] = { 66, 194, 600, 1460, 0x1p60, 0x1p500 };
+
+static void append(points *list, vjp_dtype dtype, double value)
+{
+    double rounded = dtype_round(dtype, value);
+    if (!isfinite(rounded))
+        return;
+    if ((list->count & (list->count - 1)) == 0) { /* full: the room is the next power of two */
+        size_t room = list->count > 0 ? 2 * (size_t)list->count : 1;
+        list->at = realloc(list->at, room * sizeof *list->at);
+        if (list->at == NULL)
+            abort();
+    }
+    list->at[list->count++] = rounded;
+}
+
+static void append_with_neighbours(points *list, vjp_dtype dtype, double value)
+{
+    double middle = dtype_round(dtype, value);
+    if (!isfinite(middle))
+        return;
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        double below = sign * middle, above = sign * middle;
+        append(list, dtype, below);
+        for (int step = 0; step < 2; step++) {
+            append(list, dtype, below = dtype_next(dtype, below, -1));
+            append(list, dtype, above = dtype_next(dtype, above, +1));
+        }
+    }
+}
+
+/* Whether the function is flat at the value of these bits; those of negative numbers run
+ * downwards, so a search over bits stays on one side of 0. */
+static int is_flat(const problem *p, uint64_t bits)
+{
+    long double slope;
+    return !quick_slope(p, element_from_bits(p->tensors[0].dtype, bits), 1, &slope);
+}
+
+/* Where flatness begins or ends among the numbers of one sign: a coarse walk, then halving. */
+static void append_turns(points *list, const problem *p, uint64_t sign)
+{
+    enum {
+        STEPS = 4096
+    };
+    vjp_dtype dtype = p->tensors[0].dtype;
+    int width = 8 * (int)vjp_dtype_size(dtype);
+    uint64_t first = sign << (width - 1), stride = ((uint64_t)1 << (width - 1)) / STEPS;
+    for (int i = 0; i + 1 < STEPS; i++) {
+        uint64_t low = first + (uint64_t)i * stride, high = low + stride;
+        if (!isfinite(element_from_bits(dtype, high)) || is_flat(p, low) == is_flat(p, high))
+            continue;
+        while (high - low > 1) {
+            uint64_t middle = low + (high - low) / 2;
+            *(is_flat(p, middle) == is_flat(p, low) ? &low : &high) = middle;
+        }
+        append_with_neighbours(list, dtype, element_from_bits(dtype, low));
+    }
+}
+
+points points_list(const problem *p)
+{
+    vjp_dtype dtype = p->tensors[0].dtype;
+    points list = { NULL, 0 };
+    for (int32_t i = 0; i < VALUE_EDGES; i++)
+        append(&list, dtype, value_edge(dtype, i));
+    for (double power = dtype_tiny(dtype); power <= dtype_max(dtype); power *= 2)
+        append_with_neighbours(&list, dtype, power);
+    for (int64_t i = 0; i < COUNT_OF(doublings); i++)
+        append_with_neighbours(&list, dtype, doublings[i] * LN_2);
+    for (int64_t i = 0; i < COUNT_OF(turns); i++)
+        append_with_neighbours(&list, dtype, turns[i]);
+    append_turns(&list, p, 0);
+    append_turns(&list, p, 1);
+    return list;
+}
+
+void points_free(points *list)
+{
+    free(list->at);
+    *list = (points){ NULL, 0 };
+}
+
+/* ---- draws -------------------------------------------------------------------------------- */
+
+static double any_finite(random_state *random, vjp_dtype dtype)
+{
+    for (;;) {
+        uint64_t bits = random_bits(random) >> (64 - 8 * vjp_dtype_size(dtype));
+        double value = element_from_bits(dtype, bits);
+        if (isfinite(value))
+            return value;
+    }
+}
+
+static double some_steps_away(random_state *random, vjp_dtype dtype, double value)
+{
+    double unit = (double)dtype_ulp(dtype, value);
+    double moved = dtype_round(dtype, value + (double)random_between(random, -8, 8) * unit);
+    return isfinite(moved) ? moved : value;
+}
+
+double point_draw(random_state *random, vjp_dtype dtype, const points *list)
+{
+    int wide = dtype == VJP_F64;
+    double sign = random_chance(random, 50) ? 1 : -1;
+    switch (random_below(random, 8)) {
+    case 0:
+        return some_steps_away(random, dtype, list->at[random_below(random, list->count)]);
+    case 1:
+        return any_finite(random, dtype);
+    case 2: /* near 1: what is left of 1 - y */
+        return dtype_round(dtype, 1 - sign * random_unit(random) *
+                                          ldexp(1, -(int)random_below(random, wide ? 54 : 25)));
+    case 3: /* half-way between multiples of ln 2 */
+    case 4: {
+        double place = ((double)random_below(random, wide ? 2110 : 282) + 0.5) * LN_2;
+        return some_steps_away(random, dtype, dtype_round(dtype, sign * place));
+    }
+    default:
+        return dtype_round(dtype, sign * random_unit(random) *
+                                      ldexp(1, (int)random_between(random, -4, wide ? 11 : 8)));
+    }
+}
+
+gradient_source gradient_source_of(vjp_dtype dtype)
+{
+    gradient_source source = { dtype, dtype_max(dtype), dtype_tiny(dtype), 0, 0 };
+    source.unit = (double)dtype_ulp(dtype, 1);
+    source.normal = source.tiniest / source.unit;
+    return source;
+}
+
+/* The power of two at or below |value|; 0 for subnormals. */
+static double power_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits &= (uint64_t)0x7ff << 52;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
+/* dtype_round of a double, without the long double where it can be. */
+static double nearest(vjp_dtype dtype, double value)
+{
+    return dtype == VJP_F64   ? value
+           : dtype == VJP_F32 ? (double)(float)value
+                              : dtype_round(dtype, value);
+}
+
+/* A gradient that brings slope * g to the target or a hair above it. */
+static double gradient_towards(const gradient_source *source, double slope, double target)
+{
+    double g = nearest(source->dtype, target * (1 + source->unit / 2) / slope);
+    return fabs(g) <= source->largest ? g : 1;
+}
+
+double gradient_draw(const gradient_source *source, random_state *random, gradient_kind kind,
+                     double slope)
+{
+    switch (kind) {
+    case GRADIENT_LARGEST:
+        return source->largest;
+    case GRADIENT_TINIEST:
+        return source->tiniest;
+    case GRADIENT_BELOW_TWO:
+        return source->unit - 2;
+    case GRADIENT_MANTISSA:
+        return nearest(source->dtype, 1 + random_unit(random));
+    case GRADIENT_ANY:
+        return any_finite(random, source->dtype);
+    case GRADIENT_ABOVE_POWER:
+        return gradient_towards(source, slope,
+                                power_of(slope) * (double)(1 << random_below(random, 8)));
+    case GRADIENT_SUBNORMAL:
+        return gradient_towards(source, slope, 4 * source->normal * random_unit(random));
+    default:
+        return 1;
+    }
+}
