@@ -138,25 +138,40 @@ INLINE void fetch_all(packs<Op, N, COUNT> &in, const place &run, const vjpi_cuda
     });
 }
 
+/* N values of the compute type. */
+template <int N> struct values {
+    T lane[N];
+};
+
 /* The formula: FULL outputs, SUM values behind them; or TERMS of a row sum. `sum` is the row sum, if
  * it was not fetched with the inputs. */
 template <class Op, int PART, int N, int COUNT>
-INLINE void evaluate(const packs<Op, N, COUNT> &in, typename lanes<N>::V sum,
-                     const float *constants, typename lanes<N>::V *out)
+INLINE void evaluate(const packs<Op, N, COUNT> &in, const values<N> &sum, const float *constants,
+                     values<N> *out)
 {
-    typename lanes<N>::V values[Op::nin + 1];
-    values[Op::nin] = sum;
-    each<COUNT>([&](auto i) {
+    constexpr int width = lanes<N>::width;
+    UNROLL
+    for (int first = 0; first < N; first += width) {
+        typename lanes<N>::V read[Op::nin + 1], made[Op::nouts];
         UNROLL
-        for (int e = 0; e < N; e++)
-            values[i.value].lane[e] = pack_of<i.value, Op, N>(in).value_of(e);
-    });
-    Op::template formula<PART>(values, constants, out);
+        for (int e = 0; e < width; e++) {
+            read[Op::nin].lane[e] = sum.lane[first + e];
+            each<COUNT>([&](auto i) {
+                read[i.value].lane[e] = pack_of<i.value, Op, N>(in).value_of(first + e);
+            });
+        }
+        Op::template formula<PART>(read, constants, made);
+        UNROLL
+        for (int i = 0; i < (PART == TERMS ? Op::nrowsums : Op::nouts); i++)
+            UNROLL
+            for (int e = 0; e < width; e++)
+                out[i].lane[first + e] = made[i].lane[e];
+    }
 }
 
 /* Store the FULL outputs of N elements. */
 template <class Op, int N, class Index>
-INLINE void keep_all(const typename lanes<N>::V *out, const place &run, const vjpi_cuda_axis &x,
+INLINE void keep_all(const values<N> *out, const place &run, const vjpi_cuda_axis &x,
                      Index p, Index n, bool whole)
 {
     each<Op::nfull>([&](auto i) {

@@ -54,7 +54,7 @@ INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t 
     UNROLL
     for (int s = 0; s < COUNT; s++) {
         int64_t at = p + s * 32 * N;
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         evaluate<Op, PART, N>(in[s], {}, loop.constants, out);
         if (PART == OUTS && (EXTENT != VECTORS || at < n))
             keep_all<Op, N>(out, run, loop.x, at, n, EXTENT != ANY);
@@ -148,7 +148,7 @@ INLINE void finish_row(const vjpi_cuda_loop &loop, const place &start, int64_t r
 {
     typedef sums_of<Op, PART> sums;
     packs<Op, N, Op::nin> in;
-    typename lanes<N>::V out[Op::nouts];
+    values<N> out[Op::nouts];
     place run = start;
     each<Op::nin>([&](auto i) {
         if constexpr (Op::template fixed<PART>(i.value))

@@ -19,11 +19,9 @@ namespace vjpi { /* CUDA has an all() of its own */
 
 typedef JOIN(STORED_, VJPI_DTYPE) D;
 
-enum {
-    N = VJPI_CUDA_VECTOR / sizeof(D)
-};
+constexpr int N = VJPI_CUDA_VECTOR / sizeof(D), MANY = N < 4 ? N : 4;
 
-/* The formulas over one lane, and over a vector of them. */
+/* The formulas over one lane, and over several: as many as a vector has, or as registers allow. */
 namespace one {
 #define LANES 1
 #include "cuda/lanes.cuh"
@@ -32,7 +30,7 @@ namespace one {
 } // namespace one
 
 namespace many {
-#define LANES N
+#define LANES MANY
 #include "cuda/lanes.cuh"
 #include "formulas.h"
 #undef LANES
@@ -41,12 +39,13 @@ namespace many {
 using many::OUTS;
 using many::TERMS;
 
-template <int COUNT> struct lanes;
+template <int COUNT> struct lanes {
+    typedef many::V V;
+    static constexpr int width = MANY;
+};
 template <> struct lanes<1> {
     typedef one::V V;
-};
-template <> struct lanes<N> {
-    typedef many::V V;
+    static constexpr int width = 1;
 };
 
 #include "cuda/access.cuh"
@@ -109,9 +108,7 @@ template <> struct lanes<N> {
 
 /* ---- types -> kernels --------------------------------------------------------------------- */
 
-enum {
-    ONES = VJPI_CUDA_HELD_ONES < N ? VJPI_CUDA_HELD_ONES : N
-};
+constexpr int ONES = VJPI_CUDA_HELD_ONES < N ? (int)VJPI_CUDA_HELD_ONES : N;
 
 template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
 {

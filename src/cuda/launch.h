@@ -53,10 +53,7 @@ enum {
     VJPI_CUDA_VECTOR = 16,     /* bytes of the widest access */
     VJPI_CUDA_MAP_STEPS = 2,   /* vectors per thread of a map */
     VJPI_CUDA_PIECE_STEPS = 4, /* vectors per lane of a piece that `along` sums */
-#ifndef NAHEAD
-#define NAHEAD 6
-#endif
-    VJPI_CUDA_AHEAD = NAHEAD,       /* rows that a thread of `across` has under way */
+    VJPI_CUDA_AHEAD = 8,       /* rows that a thread of `across` has under way */
     VJPI_CUDA_TILE = 64,       /* side of a turned tile; of 8-byte elements half */
     VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors a thread, */
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */

@@ -11,14 +11,14 @@ INLINE void map_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p,
         fetch_all<REPEATS>(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
     UNROLL
     for (int s = 0; s < COUNT; s++) {
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         evaluate<Op, OUTS, N>(in[s], {}, loop.constants, out);
         keep_all<Op, N>(out, run, loop.x, p + s * step, loop.x.n, WHOLE);
     }
 }
 
 template <class Op, int N, bool REPEATS>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
     map_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     for (int s = 0; s < steps; s++) {
         int i = s * VJPI_CUDA_THREADS + threadIdx.x, row = i / across, column = i % across * N;
         packs<Op, N, Op::nin + Op::nrowsums> in;
-        typename lanes<N>::V out[Op::nouts];
+        values<N> out[Op::nouts];
         place run = corner;
         if (row >= rows || column >= columns)
             continue;

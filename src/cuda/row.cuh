@@ -64,7 +64,7 @@ template <class Op, int N, int COUNT>
 INLINE void add_terms(const packs<Op, N, Op::nin> &in, const float *constants, int first,
                       T (&sums)[COUNT])
 {
-    typename lanes<N>::V terms;
+    values<N> terms;
     evaluate<Op, TERMS, N>(in, {}, constants, &terms);
     UNROLL
     for (int e = 0; e < N; e++)
@@ -73,10 +73,10 @@ INLINE void add_terms(const packs<Op, N, Op::nin> &in, const float *constants, i
 
 /* The outputs of a vector. */
 template <class Op, int N>
-INLINE void finish(const packs<Op, N, Op::nin> &in, typename lanes<N>::V sum,
+INLINE void finish(const packs<Op, N, Op::nin> &in, values<N> sum,
                    const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t n)
 {
-    typename lanes<N>::V out[Op::nouts];
+    values<N> out[Op::nouts];
     evaluate<Op, OUTS, N>(in, sum, loop.constants, out);
     keep_all<Op, N>(out, run, loop.x, p, n, true);
 }
@@ -222,12 +222,13 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     move<Op>(corner, loop.y, first);
     int64_t below = (loop.y.n - first + blockDim.y - 1) / blockDim.y;
     int mine = p < n ? (int)max((int64_t)0, min((int64_t)loop.held, below)) : 0;
-    typename lanes<N>::V sums;
+    values<N> sums;
     total totals[N];
     UNROLL
     for (int e = 0; e < N; e++)
         totals[e].start();
     place run = corner;
+#pragma unroll 4
     for (int j = 0; j < mine; j++) {
         hold_all<Op, N>(loop, run, j, p, n);
         move<Op>(run, loop.y, blockDim.y);
@@ -250,6 +251,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
         sums.lane[e] = totals[e].result();
     add_columns<N>(loop, sums.lane, room_behind<Op, TERMS, N>(loop.held));
     run = corner;
+#pragma unroll 4
     for (int j = 0; j < mine; j++) {
         finish<Op, N>(held<Op, N>(loop, j), sums, loop, run, p, n);
         move<Op>(run, loop.y, blockDim.y);

@@ -3,12 +3,10 @@
  * the addresses allow vectors: so does the order in which a sum is made. */
 #include "cuda/stage.h"
 
-#define FEW_BLOCKS 2048   /* enough to fill any GPU: folds are cut into so many */
+#define FEW_BLOCKS 4096   /* enough to fill any GPU evenly: folds are cut into so many */
 #define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
 #define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does */
-#ifndef COLUMN_LANES
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
-#endif
 #define COLUMN_ROWS (VJPI_CUDA_THREADS / COLUMN_LANES) /* threads below each other there */
 
 static int64_t cut(int64_t n, int64_t parts)

@@ -47,9 +47,9 @@ template <int N> INLINE pack<T, N> packed(const T (&sums)[N])
     return made;
 }
 
-template <int N> INLINE typename lanes<N>::V all_lanes(T sum)
+template <int N> INLINE values<N> all_lanes(T sum)
 {
-    typename lanes<N>::V made;
+    values<N> made;
     UNROLL
     for (int e = 0; e < N; e++)
         made.lane[e] = sum;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nvidia_fake.c - the runtime on NVIDIA's devices, on a fake driver (fake_cuda/fake.h) that
- * ctest puts first in LD_LIBRARY_PATH: that each call reaches the driver's, in the right context
- * and with the right numbers. */
+/* test_nvidia_fake.c - the runtime on NVIDIA's devices, on a fake driver (fake_cuda/fake.h): that
+ * each call reaches the driver's, in the right context and with the right numbers. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <string.h>
@@ -60,19 +59,17 @@ static void memory_is_counted_by_device(void **state)
 /* Asking about another device's memory leaves the caller's context; so does a failure. */
 static void asking_for_memory_leaves_the_context(void **state)
 {
-    unsigned (*get_context)(void **context);
-    void *before = NULL, *after = NULL;
+    cuda_context before = NULL, after = NULL;
     size_t free_bytes, total_bytes;
     (void)state;
-    *(void **)&get_context = fake_symbol("cuCtxGetCurrent");
-    assert_int_equal(get_context(&before), 0);
+    assert_int_equal(cuCtxGetCurrent(&before), 0);
     OK(infinirtGetMemInfo(INFINI_DEVICE_NVIDIA, 1, &free_bytes, &total_bytes));
-    assert_int_equal(get_context(&after), 0);
+    assert_int_equal(cuCtxGetCurrent(&after), 0);
     assert_ptr_equal(before, after);
     driver_fails("cuMemGetInfo_v2", 999);
     EXPECT(INTERNAL_ERROR, infinirtGetMemInfo(INFINI_DEVICE_NVIDIA, 1, &free_bytes, &total_bytes));
     driver_works();
-    assert_int_equal(get_context(&after), 0);
+    assert_int_equal(cuCtxGetCurrent(&after), 0);
     assert_ptr_equal(before, after);
     driver_fails("cuCtxGetCurrent", 999);
     EXPECT(INTERNAL_ERROR, infinirtGetMemInfo(INFINI_DEVICE_NVIDIA, 1, &free_bytes, &total_bytes));
@@ -81,21 +78,12 @@ static void asking_for_memory_leaves_the_context(void **state)
 
 static void a_context_changed_behind_our_back_is_set_again(void **state)
 {
-    unsigned (*set_context)(void *context);
     infinirtStream_t stream;
     (void)state;
-    *(void **)&set_context = fake_symbol("cuCtxSetCurrent");
     OK(infinirtStreamCreate(&stream));
-    assert_int_equal(set_context(NULL), 0);
+    assert_int_equal(cuCtxSetCurrent(NULL), 0);
     OK(infinirtStreamSynchronize(stream));
     OK(infinirtStreamDestroy(stream));
-}
-
-static int retained(int ordinal)
-{
-    int (*count)(int ordinal);
-    *(void **)&count = fake_symbol("fake_cuda_retained");
-    return count(ordinal);
 }
 
 /* On a thread of its own, where an assertion cannot jump: returns NULL if all went well. */
@@ -126,8 +114,8 @@ static void each_thread_has_its_device_and_a_context_is_retained_once(void **sta
         assert_int_equal(pthread_join(threads[i], &failure), 0);
         assert_null(failure);
     }
-    assert_int_equal(retained(0), 1);
-    assert_int_equal(retained(1), 1);
+    assert_int_equal(fake_cuda_retained(0), 1);
+    assert_int_equal(fake_cuda_retained(1), 1);
 }
 
 /* Device 2 is used by no other test before: its context is not retained yet. */
@@ -143,7 +131,7 @@ static void a_context_that_cannot_be_had_is_tried_again(void **state)
     }
     OK(infinirtSetDevice(INFINI_DEVICE_NVIDIA, 2));
     OK(infinirtDeviceSynchronize());
-    assert_int_equal(retained(2), 1);
+    assert_int_equal(fake_cuda_retained(2), 1);
     OK(infinirtSetDevice(INFINI_DEVICE_NVIDIA, 0));
 }
 
@@ -304,7 +292,7 @@ static void graphs_refuse_what_makes_no_sense(void **state)
 static void nothing_is_left(void **state)
 {
     (void)state;
-    assert_int_equal(fake_alive(), 0);
+    assert_int_equal(fake_cuda_alive(), 0);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include "support.h"
 
 #define ONE_CASE "bench", "--op", "relu_backward", "--dtype", "f32", "--shape", "4096"
+#define TWO_CASES "bench", "--op", "relu_backward", "--dtype", "f32", "--shape", "4096,65536"
 
 /* The text after "key": in a line of JSON. */
 static const char *value_of(const char *line, const char *key)
@@ -96,7 +97,24 @@ static void a_page_can_be_of_this_run_alone(void **state)
     assert_says(tool(ARGS(ONE_CASE, "--html", "out.html")), 0, NULL);
     char *page = file_read("out.html", &size);
     assert_non_null(strstr(page, "4096 f32"));
+    assert_null(strstr(page, "over size")); /* one point is no line */
     assert_int_equal(folder_count(), 1);
+    free(page);
+}
+
+static void several_sizes_and_threads_become_lines(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = { "over size", "over threads", "<polyline" };
+    size_t size;
+    folder_clear();
+    assert_says(tool(ARGS(TWO_CASES, "--json", "out.json")), 0, NULL);
+    assert_says(tool(ARGS(TWO_CASES, "--json", "out.json", "--threads", "2", "--html", "out.html")),
+                0, NULL);
+    char *page = file_read("out.html", &size);
+    for (int64_t i = 0; i < COUNT_OF(wanted); i++)
+        if (strstr(page, wanted[i]) == NULL)
+            fail_msg("\"%s\" is not on the page", wanted[i]);
     free(page);
 }
 
@@ -129,6 +147,7 @@ int main(void)
         cmocka_unit_test(runs_add_up_in_one_file),
         cmocka_unit_test(a_page_shows_every_line_of_the_file),
         cmocka_unit_test(a_page_can_be_of_this_run_alone),
+        cmocka_unit_test(several_sizes_and_threads_become_lines),
         cmocka_unit_test(the_table_has_one_line_for_a_case),
         cmocka_unit_test(wrong_options_are_refused),
     };

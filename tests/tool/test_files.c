@@ -216,6 +216,16 @@ static void a_full_device_leaves_nothing(void **state)
     assert_untouched();
 }
 
+/* Standard output takes a part of what is written, and then no more. */
+static void a_file_on_standard_output_may_be_limited(void **state)
+{
+    (void)state;
+    const limit small = { RLIMIT_FSIZE, 4096 };
+    assert_says(tool_with(ARGS(RELU, INPUTS, "--diff_src", "-"), NULL, &small), 1,
+                "vjp run: standard output: File too large");
+    assert_untouched();
+}
+
 /* ---- pipes --------------------------------------------------------------------------------- */
 
 /* Feed a file to a pipe, a part of it at a time. */
@@ -364,6 +374,7 @@ int main(void)
         PREPARED_TEST(a_signal_leaves_nothing),
         PREPARED_TEST(a_reader_that_goes_leaves_nothing),
         PREPARED_TEST(a_full_device_leaves_nothing),
+        PREPARED_TEST(a_file_on_standard_output_may_be_limited),
         PREPARED_TEST(an_input_may_be_a_pipe),
         PREPARED_TEST(an_input_may_be_a_file_on_standard_input),
         PREPARED_TEST(an_input_may_be_a_named_pipe),

@@ -4,11 +4,12 @@
  * Bytes are the least that must move: each input read once, each output written once. The share
  * is that of a ceiling, two reads and one write, measured in turns with the operator. */
 #include "bench.h"
-#include "bench_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench_report.h"
 
 typedef struct bench {
     const arguments *args;

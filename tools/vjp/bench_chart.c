@@ -163,11 +163,22 @@ static void write_series(FILE *page, const series *s, int number, const frame *f
     fprintf(page, "</text>\n");
 }
 
-void chart_write(FILE *page, const chart *c)
+static bool has_a_line(const chart *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->series[i].count > 1 && c->series[i].x[0] < c->series[i].x[c->series[i].count - 1])
+            return true;
+    return false;
+}
+
+void chart_write(FILE *page, const chart *c, const char **section)
 {
     frame f = frame_of(c);
-    if (c->count == 0 || !(f.high > f.low))
+    if (!has_a_line(c))
         return;
+    if (*section)
+        fprintf(page, "<h2>%s</h2>\n", *section);
+    *section = NULL;
     fprintf(page, "<h3>");
     write_text(page, c->title);
     fprintf(page, "</h3>\n<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, HEIGHT);

@@ -91,7 +91,8 @@ static void write_bars(FILE *page, const records *all, int64_t first)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static void write_sizes(FILE *page, const records *all, int64_t first, const double *caches)
+static void write_sizes(FILE *page, const records *all, int64_t first, const double *caches,
+                        const char **section)
 {
     const record *of = &all->at[first];
     chart c = { .title = of->name, .unit = "bytes read and written", .bytes = true,
@@ -104,7 +105,7 @@ static void write_sizes(FILE *page, const records *all, int64_t first, const dou
         if (r->ceiling > 0 && !strcmp(r->dtype, of->dtype))
             chart_add(&c, "ceiling", true, r->gbps * r->ns, r->ceiling);
     }
-    chart_write(page, &c);
+    chart_write(page, &c, section);
 }
 
 /* The same thing on any number of threads. */
@@ -114,7 +115,7 @@ static bool same_but_threads(const record *a, const record *b)
            !strcmp(a->who, b->who) && !strcmp(a->shape, b->shape);
 }
 
-static void write_threads(FILE *page, const records *all, int64_t first)
+static void write_threads(FILE *page, const records *all, int64_t first, const char **section)
 {
     const record *of = &all->at[first];
     char title[160];
@@ -128,7 +129,7 @@ static void write_threads(FILE *page, const records *all, int64_t first)
         if (r->ceiling > 0 && !strcmp(r->dtype, of->dtype))
             chart_add(&c, "ceiling", true, r->threads, r->ceiling);
     }
-    chart_write(page, &c);
+    chart_write(page, &c, section);
 }
 
 /* ---- the page ----------------------------------------------------------------------------- */
@@ -153,19 +154,18 @@ static void write_table(FILE *page, const records *all)
 
 void report_write(FILE *page, const records *all, const double *caches)
 {
+    const char *sizes = "Bandwidth over size", *threads = "Bandwidth over threads";
     fputs(head, page);
     fprintf(page, "<h2>Bandwidth of each case</h2>\n");
     for (int64_t i = 0; i < all->count; i++)
         if (is_first(all, i, together))
             write_bars(page, all, i);
-    fprintf(page, "<h2>Bandwidth over size</h2>\n");
     for (int64_t i = 0; i < all->count; i++)
         if (is_first(all, i, together))
-            write_sizes(page, all, i, caches);
-    fprintf(page, "<h2>Bandwidth over threads</h2>\n");
+            write_sizes(page, all, i, caches, &sizes);
     for (int64_t i = 0; i < all->count; i++)
         if (is_first(all, i, same_but_threads))
-            write_threads(page, all, i);
+            write_threads(page, all, i, &threads);
     write_table(page, all);
     fprintf(page, "</body></html>\n");
 }

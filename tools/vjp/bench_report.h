@@ -52,8 +52,9 @@ typedef struct chart {
 /* chart_add - a point of the series of that name, which is made if it is new. */
 void chart_add(chart *c, const char *name, bool dashed, double x, double y);
 
-/* chart_write - lines of GB/s over x, as SVG. */
-void chart_write(FILE *page, const chart *c);
+/* chart_write - lines of GB/s over x, as SVG, if there is a line at all. *section is the heading
+ * of the charts to come; the first one writes it and sets it to NULL. */
+void chart_write(FILE *page, const chart *c, const char **section);
 
 /* chart_bars - for `rows` labels, a bar for each of `whos`: values[row * nwhos + who], 0 if there
  * is none; a tick at ceilings[row]. */
