@@ -17,7 +17,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 \
-	numerics-peers bench docs install clean help
+	numerics numerics-peers bench docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -41,12 +41,17 @@ check-exhaustive: ## measure every operator's error over all its inputs; half an
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
 
+numerics: ## the tables of docs/numerics.md from build/exhaustive.tsv
+	@cp build/exhaustive.tsv docs/numerics/exhaustive.tsv
+	@build/release/tests/exhaustive --markdown docs/numerics/exhaustive.tsv | \
+		scripts/between.sh docs/numerics.md exhaustive
+
 numerics-peers: all ## PyTorch's and oneDNN's errors beside ours: the table and plot of docs/numerics.md
 	@scripts/need.sh python3=python3 python3-venv
 	@[ -e build/peers/complete ] || { python3 -m venv build/peers && build/peers/bin/pip install -q \
 		numpy torch onednn-cpu-gomp && touch build/peers/complete; }
 	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
-		build/release/vjp docs/numerics
+		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
 
 check-sanitize: ## the tests under ASan and UBSan, and under TSan
 	@scripts/need.sh $(NEED_TESTS)

@@ -194,7 +194,8 @@ def softmax_shares(dtype, rows, n):
             (ours("softmax_backward", {"diff_dst": g, "dst": y, "diff_src": None}, axis=1), theirs)]
 
 def sums_table():
-    print("\n| operator | dtype | rows | vjp | PyTorch |\n|---|---|---|---|---|")
+    print("\nSums, as shares of the bound (below), beyond one rounding to a 16-bit dtype:\n")
+    print("| operator | dtype | rows | vjp | PyTorch |\n|---|---|---|---|---|")
     for dtype in FORMATS:
         for rows, n in ((256, 1000), (4, 1 << 18)):
             cells = " | ".join(f"{s:.3f}" for s in softmax_shares(dtype, rows, n))
@@ -234,7 +235,7 @@ def plot():
                    f'<text x="{left + 20 + 110 * i}" y="{top + 18}" fill="{colour}">{name}</text>')
     (OUT / "sigmoid.svg").write_text("\n".join(svg + ["</svg>"]) + "\n")
 
-print(f"PyTorch {torch.__version__}, oneDNN {DNNL.version()}\n")
+print(f"PyTorch {torch.__version__}, oneDNN {DNNL.version()}", file=sys.stderr)
 plot()
 table()
 sums_table()

@@ -58,7 +58,7 @@ struct job {
 };
 
 extern const method pairs_method, inputs_method, chosen_method, sums_method;
-extern const method exp_f32_method, exp_f64_method;
+extern const method exp_f32_method, exp_f64_method, slope_f32_method, slope_f64_method;
 
 /* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error. `done`
  * and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU time that

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "dtypes.h"
 #include "exact.h"
 #include "exhaustive.h"
@@ -85,15 +86,25 @@ static void add_sums(const problem *p, vjp_dtype dtype)
     j->limit[ANY_GRADIENT] = j->limit[GRADIENT_IS_1] = 1;
 }
 
-/* The exponential has no bound of its own: it is part of the sigmoid's. */
-static void add_exponentials(void)
+/* The sigmoid's parts: the exponential, which has no bound of its own, and the slope. */
+static void add_parts(void)
 {
     problem p = problem_start("sigmoid_backward");
-    add_job(&p, VJP_F32, &exp_f32_method, 60);
-    add_job(&p, VJP_F64, &exp_f64_method, 30);
-    for (int i = njobs - 2; i < njobs; i++) {
-        snprintf(jobs[i].name, sizeof jobs[i].name, "exp");
-        jobs[i].limit[ANY_GRADIENT] = jobs[i].limit[GRADIENT_IS_1] = INFINITY;
+    const struct {
+        const char *name;
+        vjp_dtype dtype;
+        const method *method;
+        double limit;
+    } parts[] = {
+        { "exp", VJP_F32, &exp_f32_method, INFINITY },
+        { "exp", VJP_F64, &exp_f64_method, INFINITY },
+        { "sigmoid_backward use_dst=0, the slope", VJP_F32, &slope_f32_method, 3.5 },
+        { "sigmoid_backward use_dst=0, the slope", VJP_F64, &slope_f64_method, 3.5 },
+    };
+    for (int64_t i = 0; i < COUNT_OF(parts); i++) {
+        job *j = add_job(&p, parts[i].dtype, parts[i].method, 60);
+        snprintf(j->name, sizeof j->name, "%s", parts[i].name);
+        j->limit[ANY_GRADIENT] = j->limit[GRADIENT_IS_1] = parts[i].limit;
     }
 }
 
@@ -108,7 +119,7 @@ static void list_jobs(void)
                 if (has_sums(p.op))
                     add_sums(&p, all_dtypes[d]);
             }
-    add_exponentials();
+    add_parts();
 }
 
 /* ---- the results ---------------------------------------------------------------------------- */

@@ -171,10 +171,10 @@ static double nearest(vjp_dtype dtype, double value)
                               : dtype_round(dtype, value);
 }
 
-/* A gradient that brings slope * g to the target or a hair above it. */
+/* A gradient that brings slope * g to the target, or some ULP below it. */
 static double gradient_towards(const gradient_source *source, double slope, double target)
 {
-    double g = nearest(source->dtype, target * (1 + source->unit / 2) / slope);
+    double g = nearest(source->dtype, target * (1 - 4 * source->unit) / slope);
     return fabs(g) <= source->largest ? g : 1;
 }
 
@@ -192,7 +192,7 @@ double gradient_draw(const gradient_source *source, random_state *random, gradie
         return nearest(source->dtype, 1 + random_unit(random));
     case GRADIENT_ANY:
         return any_finite(random, source->dtype);
-    case GRADIENT_ABOVE_POWER:
+    case GRADIENT_BELOW_POWER:
         return gradient_towards(source, slope,
                                 power_of(slope) * (double)(1 << random_below(random, 8)));
     case GRADIENT_SUBNORMAL:

@@ -33,7 +33,7 @@ typedef enum gradient_kind {
     GRADIENTS_FIXED,
     GRADIENT_MANTISSA = GRADIENTS_FIXED, /* between 1 and 2 */
     GRADIENT_ANY,                        /* any finite bits */
-    GRADIENT_ABOVE_POWER, /* the result is just above a power of two, where an ULP is smallest */
+    GRADIENT_BELOW_POWER, /* the result is just below a power of two, where an ULP is smallest */
     GRADIENT_SUBNORMAL,   /* the result is near the smallest normal number */
     GRADIENTS
 } gradient_kind;

@@ -12,8 +12,9 @@ enum {
     NUMBER_SETS = 2
 };
 
-/* Set s gives numeric attribute a the value numbers[s][a % 2]: a rising and a falling line. */
-static const float numbers[NUMBER_SETS][2] = { { 0.2f, 0.5f }, { -1.0f / 3, 0.1f } };
+/* Set s gives numeric attribute a the value numbers[s][a % 2]: a rising line that rounds, and a
+ * falling one that meets 0 and 1 exactly. */
+static const float numbers[NUMBER_SETS][2] = { { 0.2f, 0.5f }, { -0.25f, 0.5f } };
 
 /* All numeric attributes change together: `together` counts them once. */
 static int32_t choices_of(const vjp_attr_info *info, int32_t *together)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "support.h"
 
@@ -36,6 +37,28 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("check", "--quick=1")), 2, "takes no value");
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void vectors_that_cannot_be_read_are_failures(void **state)
+{
+    (void)state;
+    assert_says(tool(ARGS("check", "--vectors", "nowhere")), 1, "No such file");
+    write_text("cases.txt", "");
+    assert_says(tool(ARGS("check", "--vectors", ".")), 1, "there is nothing to check");
+    write_text("cases.txt", "one no_such_operator\ntwo relu_backward use_dst=0\n");
+    outcome o = tool(ARGS("check", "--vectors", "."));
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.out, "there is no such operator"));
+    assert_non_null(strstr(o.out, "two/src.npy"));
+    assert_non_null(strstr(o.out, "0 passed, 2 failed"));
+}
+
 static void without_a_gpu_it_says_so(void **state)
 {
     (void)state;
@@ -50,6 +73,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_library_passes),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(vectors_that_cannot_be_read_are_failures),
         cmocka_unit_test(without_a_gpu_it_says_so),
     };
     return cmocka_run_group_tests_name("check", tests, folder_open, folder_close);

@@ -193,7 +193,7 @@ static void check_case(checks *c, const char *directory, char *line)
     vector_case v = { .directory = directory };
     probe t = { .number = 0 };
     if (!read_case(&v, line)) {
-        t.p = problem_start(vjp_op_at(0)->name);
+        t.p = v.p.op ? v.p : problem_start(vjp_op_at(0)->name); /* something to describe */
         t.p.ntensors = 0;
         probe_fail(&t, "%s: %.800s", v.name, v.failure);
         checks_count(c, &t, false);

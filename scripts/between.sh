@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# between.sh FILE NAME - put standard input between the lines "<!-- NAME -->" and
+# "<!-- end of NAME -->" of FILE.
+set -eu
+text=$(mktemp)
+trap 'rm -f "$text" "$1.new"' EXIT
+cat >"$text"
+grep -q "^<!-- $2 -->\$" "$1" && grep -q "^<!-- end of $2 -->\$" "$1"
+awk -v name="$2" -v text="$text" '
+    $0 == "<!-- end of " name " -->" { inside = 0 }
+    !inside { print }
+    $0 == "<!-- " name " -->" {
+        inside = 1
+        print ""
+        while ((getline line < text) > 0)
+            print line
+        print ""
+    }' "$1" >"$1.new"
+cat "$1.new" >"$1"
