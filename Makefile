@@ -17,7 +17,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 \
-	numerics numerics-peers bench docs install clean help
+	numerics numerics-peers bench bench-peers docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -46,10 +46,7 @@ numerics: ## the tables of docs/numerics.md from build/exhaustive.tsv
 	@build/release/tests/exhaustive --markdown docs/numerics/exhaustive.tsv | \
 		scripts/between.sh docs/numerics.md exhaustive
 
-numerics-peers: all ## PyTorch's and oneDNN's errors beside ours: the table and plot of docs/numerics.md
-	@scripts/need.sh python3=python3 python3-venv
-	@[ -e build/peers/complete ] || { python3 -m venv build/peers && build/peers/bin/pip install -q \
-		numpy torch onednn-cpu-gomp && touch build/peers/complete; }
+numerics-peers: all build/peers/complete ## PyTorch's and oneDNN's errors beside ours: the table and plot of docs/numerics.md
 	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
 		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
 
@@ -63,6 +60,16 @@ check-aarch64: ## the tests for 64-bit Arm, under qemu
 
 bench: all ## measure time and bandwidth on this machine
 	@build/release/vjp bench
+
+bench-peers: all build/peers/complete ## PyTorch and oneDNN beside vjp on the CPU; ARGS="--threads 2"
+	@build/peers/bin/python bench/peers/cpu.py $(ARGS)
+
+# A virtual environment with both: several GB, since PyTorch's package has its CUDA libraries.
+build/peers/complete:
+	@scripts/need.sh python3=python3 python3-venv
+	@python3 -m venv build/peers
+	@build/peers/bin/pip install -q numpy torch onednn-cpu-gomp
+	@touch $@
 
 docs: all ## write the operator tables of docs/operators again
 	@build/release/tools/opdoc --write docs/operators

@@ -25,6 +25,14 @@ class Case:
     slope: tuple = None  # as vjp takes it: it may have fewer dims than src
     slope_view: tuple = None  # the same with all dims, for those who broadcast from the right
     channels_last: bool = False  # diff_dst is; the others are not
+    broadcast: bool = False  # diff_dst is one element, repeated
+
+    @property
+    def layout(self):
+        """As `vjp bench` calls it."""
+        if self.channels_last:
+            return "diff_dst channels last"
+        return "diff_dst broadcast" if self.broadcast else "plain"
 
 
 def relu(m, x, dy):
@@ -61,9 +69,9 @@ def eager_prelu(x, w, dy):
 MAPS = {  # name: (operator, attributes, inputs, definition, eager)
     "relu": ("relu_backward", {"use_dst": False}, "src diff_dst", relu,
              lambda x, dy: (aten.threshold_backward(dy, x, 0),)),
-    "sigmoid": ("sigmoid_backward", {"use_dst": False}, "src diff_dst", sigmoid,
-                lambda x, dy: (aten.sigmoid_backward(dy, torch.sigmoid(x)),)),
-    "sigmoid_from_dst": ("sigmoid_backward", {"use_dst": True}, "sigmoid diff_dst",
+    "sigmoid from src": ("sigmoid_backward", {"use_dst": False}, "src diff_dst", sigmoid,
+                         lambda x, dy: (aten.sigmoid_backward(dy, torch.sigmoid(x)),)),
+    "sigmoid from dst": ("sigmoid_backward", {"use_dst": True}, "sigmoid diff_dst",
                          sigmoid_from_dst, lambda y, dy: (aten.sigmoid_backward(dy, y),)),
     "hard_sigmoid": ("hard_sigmoid_backward", {"alpha": SIXTH, "beta": 0.5}, "src diff_dst",
                      hard_sigmoid, lambda x, dy: (aten.hardsigmoid_backward(dy, x),)),
@@ -76,14 +84,15 @@ def map_case(group, name, dtype, shape, **more):
 
 
 def softmax_case(group, dtype, shape, axis=1):
-    return Case(group, "softmax", "softmax_backward", dtype, shape, "diff_dst softmax",
+    name = f"softmax, axis {axis}" if axis < len(shape) - 1 else f"softmax, rows of {shape[axis]}"
+    return Case(group, name, "softmax_backward", dtype, shape, "diff_dst softmax",
                 softmax_along(axis),
                 lambda dy, y: (aten._softmax_backward_data(dy, y, axis, y.dtype),), {"axis": axis})
 
 
-def prelu_case(group, what, dtype, shape, slope, slope_view, data_format="NXC"):
+def prelu_case(group, name, dtype, shape, slope, slope_view, data_format="NXC"):
     axes = tuple(d for d, n in enumerate(slope_view) if n == 1)
-    return Case(group, f"prelu {what}", "prelu_backward", dtype, shape, "src slope diff_dst",
+    return Case(group, name, "prelu_backward", dtype, shape, "src slope diff_dst",
                 prelu_over(axes), eager_prelu, {"data_format": data_format}, slope, slope_view)
 
 
@@ -99,18 +108,45 @@ def all_cases():
         yield softmax_case("softmax", dtype, (256, 1000, 1024))
     image, rows = (256, 64, 112, 112), (65536, 4096)
     for dtype in ("f32", "f16", "bf16"):
-        yield prelu_case("prelu", "NCX", dtype, image, (64,), (1, 64, 1, 1), "NCX")
-        yield prelu_case("prelu", "one slope", dtype, image, (1,), (1, 1, 1, 1))
-        yield prelu_case("prelu", "NXC", dtype, rows, (4096,), (1, 4096))
-        yield prelu_case("prelu", "slope of a batch", dtype, (256, 112, 112, 64), (112, 112, 64),
-                         (1, 112, 112, 64))
+        yield prelu_case("prelu", "prelu NCX", dtype, image, (64,), (1, 64, 1, 1), "NCX")
+        yield prelu_case("prelu", "prelu, one slope", dtype, image, (1,), (1, 1, 1, 1))
+        yield prelu_case("prelu", "prelu NXC", dtype, rows, (4096,), (1, 4096))
+        yield prelu_case("prelu", "prelu, slope of a sample", dtype, (256, 112, 112, 64),
+                         (112, 112, 64), (1, 112, 112, 64))
     for dtype in ("f32", "bf16"):
         for name in MAPS:
             yield map_case("small", name, dtype, (4096,))
         yield softmax_case("small", dtype, (64, 64))
-        yield prelu_case("small", "NXC", dtype, (64, 64), (64,), (1, 64))
-        for name in ("relu", "sigmoid"):
+        yield prelu_case("small", "prelu NXC", dtype, (64, 64), (64,), (1, 64))
+        for name in ("relu", "sigmoid from src"):
             yield map_case("layouts", name, dtype, image, channels_last=True)
+
+
+CPU_SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
+
+
+def cpu_cases(sizes):
+    """The same operators, from sizes that a cache holds to those that none does."""
+    for size in sizes:
+        for dtype in ("f32", "bf16", "f16", "f64"):
+            yield from cpu_cases_at(size, dtype)
+
+
+def cpu_cases_at(size, dtype):
+    image = (64, 112, 112) if size >= 1 << 20 else (64, 8, 8)
+    images = (size // (image[0] * image[1] * image[2]), *image)
+    for name in MAPS:
+        yield map_case("maps", name, dtype, (size,))
+    yield prelu_case("prelu", "prelu NCX", dtype, images, (64,), (1, 64, 1, 1), "NCX")
+    yield prelu_case("prelu", "prelu NXC", dtype, (size // 1024, 1024), (1024,), (1, 1024))
+    yield prelu_case("prelu", "prelu, one slope", dtype, (size,), (1,), (1,))
+    for row in (1024, 8192 if dtype == "f64" else 32768):
+        if size >= row:
+            yield softmax_case("softmax", dtype, (size // row, row))
+    yield softmax_case("softmax", dtype, images)
+    for name in ("relu", "sigmoid from src"):
+        yield map_case("layouts", name, dtype, images, channels_last=True)
+        yield map_case("layouts", name, dtype, (size,), broadcast=True)
 
 
 def make_tiny(case):

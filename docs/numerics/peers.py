@@ -6,9 +6,13 @@ VJP is the program vjp. `make numerics-peers` installs what is needed into a ven
 Exact values are NumPy's long doubles, so this wants an x86 machine; errors are in ULP of the exact
 value, an infinity standing where the next number would be.
 """
-import ctypes, pathlib, subprocess, sys, tempfile
+import pathlib, subprocess, sys, tempfile
 import numpy as np
 import torch
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench/peers"))
+import onednn_ctypes
+from onednn_ctypes import DST, HARD_SIGMOID, LOGISTIC, LOGISTIC_FROM_DST, RELU, SRC
 
 VJP, OUT = sys.argv[1], pathlib.Path(sys.argv[2])
 LONG = np.longdouble
@@ -70,50 +74,20 @@ def by_autograd(forward, x, g):
     forward(x).backward(g)
     return x.grad
 
-class OneDNN:
-    """An elementwise backward primitive through oneDNN's C API; None where it refuses."""
-    def __init__(self):
-        self.c = ctypes.CDLL(f"{sys.prefix}/lib/libdnnl.so.3")
-        self.engine, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("engine_create", ctypes.byref(self.engine), 1, ctypes.c_size_t(0))
-        self.call("stream_create", ctypes.byref(self.stream), self.engine, 1)
+DNNL = onednn_ctypes.OneDNN()
 
-    def version(self):
-        self.c.dnnl_version.restype = ctypes.POINTER(ctypes.c_int)
-        return ".".join(str(n) for n in self.c.dnnl_version()[0:3])
-
-    def call(self, name, *arguments):
-        return getattr(self.c, "dnnl_" + name)(*arguments)
-
-    def backward(self, algorithm, data_argument, x, g, alpha=0.0, beta=0.0):
-        kind = {torch.float16: 1, torch.bfloat16: 2, torch.float32: 3, torch.float64: 7}[x.dtype]
-        dims, one = (ctypes.c_int64 * 12)(len(x)), (ctypes.c_int64 * 12)(1)
-        desc, forward, backward, primitive = (ctypes.c_void_p() for _ in range(4))
-        a, b = ctypes.c_float(alpha), ctypes.c_float(beta)
-        self.call("memory_desc_create_with_strides", ctypes.byref(desc), 1, dims, kind, one)
-        if self.call("eltwise_forward_primitive_desc_create", ctypes.byref(forward), self.engine,
-                     64, algorithm, desc, desc, a, b, None) or \
-           self.call("eltwise_backward_primitive_desc_create", ctypes.byref(backward), self.engine,
-                     algorithm, desc, desc, desc, a, b, forward, None) or \
-           self.call("primitive_create", ctypes.byref(primitive), backward):
-            return None
-        result = torch.zeros_like(x)
-        class Argument(ctypes.Structure):
-            _fields_ = [("number", ctypes.c_int), ("memory", ctypes.c_void_p)]
-        arguments = (Argument * 3)()
-        for i, (number, t) in enumerate([(data_argument, x), (145, g), (129, result)]):
-            memory = ctypes.c_void_p()
-            self.call("memory_create", ctypes.byref(memory), desc, self.engine,
-                      ctypes.c_void_p(t.data_ptr()))
-            arguments[i] = Argument(number, memory)
-        self.call("primitive_execute", primitive, self.stream, 3, arguments)
-        self.call("stream_wait", self.stream)
-        return result
+def by_onednn(algorithm, data_argument, x, g, alpha=0.0, beta=0.0):
+    """None where it refuses."""
+    result = torch.zeros_like(x)
+    try:
+        call = DNNL.eltwise(algorithm, data_argument, x, g, result, alpha, beta)
+    except RuntimeError:
+        return None
+    call()
+    call.close()
+    return result
 
 # ---- what is computed ---------------------------------------------------------------------------
-
-DNNL = OneDNN()
-SRC, DST = 1, 17
 
 def sigmoid_exact(x, g):
     e = np.exp(-np.abs(wide(x)))
@@ -127,23 +101,23 @@ OPERATORS = {  # name: (inputs that make sense, exact, ours, PyTorch, oneDNN)
         lambda x: x, lambda x, g: np.where(wide(x) > 0, wide(g), LONG(0)),
         lambda x, g: ours("relu_backward", pair(x, g), use_dst=0),
         lambda x, g: by_autograd(torch.relu, x, g),
-        lambda x, g: DNNL.backward(0x20, SRC, x, g)),
+        lambda x, g: by_onednn(RELU, SRC, x, g)),
     "sigmoid_backward, from src": (
         lambda x: x, sigmoid_exact,
         lambda x, g: ours("sigmoid_backward", pair(x, g), use_dst=0),
         lambda x, g: by_autograd(torch.sigmoid, x, g),
-        lambda x, g: DNNL.backward(0x29, SRC, x, g)),
+        lambda x, g: by_onednn(LOGISTIC, SRC, x, g)),
     "sigmoid_backward, from dst": (
         lambda y: y[(y >= 0) & (y <= 1)], lambda y, g: wide(y) * (1 - wide(y)) * wide(g),
         lambda y, g: ours("sigmoid_backward", pair(y, g), use_dst=1),
         lambda y, g: torch.ops.aten.sigmoid_backward(g, y),
-        lambda y, g: DNNL.backward(0x104, DST, y, g)),
+        lambda y, g: by_onednn(LOGISTIC_FROM_DST, DST, y, g)),
     "hard_sigmoid_backward, 1/6, 1/2": (  # thresholds are exact here but for the last place
         lambda x: x[(x.abs() < 2.99) | (x.abs() > 3.01)],
         lambda x, g: np.where(np.abs(wide(x)) < 3, LONG(np.float32(1 / 6)) * wide(g), LONG(0)),
         lambda x, g: ours("hard_sigmoid_backward", pair(x, g), alpha=1 / 6, beta=0.5),
         lambda x, g: by_autograd(torch.nn.functional.hardsigmoid, x, g),
-        lambda x, g: DNNL.backward(0x28, SRC, x, g, 1 / 6, 0.5)),
+        lambda x, g: by_onednn(HARD_SIGMOID, SRC, x, g, 1 / 6, 0.5)),
 }
 
 def gradients(x):
