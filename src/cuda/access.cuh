@@ -225,9 +225,11 @@ INLINE void move_outer(place &place, const vjpi_cuda_loop &loop, int first, int 
         move<Op>(place, loop.outer[first], index);
 }
 
-/* How many elements the run begins behind the start of a vector: the first output tells. */
-template <class Op, int N> INLINE int shift_of(const place &run)
+/* How many elements the run begins behind the start of a vector: the first output tells or, where
+ * there is none, the first input. */
+template <class Op, int N, int PART = OUTS> INLINE int shift_of(const place &run)
 {
-    constexpr int size = sizeof(typename stored<Op::wide(Op::nin)>::type);
-    return N > 1 ? (int)((uintptr_t)run.at[Op::nin] / size % N) : 0;
+    constexpr int operand = PART == OUTS ? Op::nin : 0;
+    constexpr int size = sizeof(typename stored<Op::wide(operand)>::type);
+    return N > 1 ? (int)((uintptr_t)run.at[operand] / size % N) : 0;
 }

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/stage.h"
 
@@ -208,7 +209,13 @@ static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
         .attrs = &cluster,
         .numAttrs = l->cluster > 1,
     };
-    void *arguments[] = { &l->loop };
+    vjpi_cuda_flat flat;
+    void *arguments[] = { l->flat ? (void *)&flat : &l->loop };
+    if (l->flat) {
+        memcpy(flat.data, l->loop.data, sizeof(flat.data));
+        memcpy(flat.constants, l->loop.constants, sizeof(flat.constants));
+        flat.n = l->loop.x.n;
+    }
     cluster.val.clusterDim.x = l->cluster;
     cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
     return cudaLaunchKernelExC(&config, l->kernel, arguments);
@@ -247,7 +254,7 @@ static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers,
     for (int32_t i = 0; i < plan->ntensors; i++)
         data[i] = (char *)buffers[i] + plan->offset[i];
     if (plan->rowsums_size > 0)
-        data[plan->ntensors] = (char *)workspace + up;
+        data[plan->ntensors] = (char *)workspace + up + plan->offset[plan->ntensors];
     partials = workspace ? (char *)workspace + up + plan->rowsums_size : NULL;
     cudaError_t error = enter_device(ctx, &caller);
     if (error != cudaSuccess)

@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 2)
         place run = start;
         int64_t part, row = divide(piece, loop.xblocks, part);
         move_outer<Op>(run, loop, loop.nkept, loop.nouter, row);
-        int64_t begin = part * (32 * N * STEPS) - shift_of<Op, N>(run), p = begin + lane * N;
+        int64_t begin = part * (32 * N * STEPS) - shift_of<Op, N, PART>(run);
+        int64_t p = begin + lane * N;
         if (begin >= 0 && begin + 32 * N * STEPS <= loop.x.n)
             along_vectors<Op, PART, N, STEPS, ALL>(loop, run, p, totals);
         else if (N > 1 && loop.exact)

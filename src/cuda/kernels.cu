@@ -125,6 +125,8 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
         k.map[0] = (const void *)map_kernel<Op, 1, false>;
         k.map[1] = (const void *)map_kernel<Op, N, false>;
         k.map[2] = (const void *)map_kernel<Op, N, true>;
+        if constexpr (Op::nrowsums == 0)
+            k.flat = (const void *)flat_kernel<Op, N>;
         k.turned[0] = (const void *)turned_kernel<Op, 1>;
         k.turned[1] = (const void *)turned_kernel<Op, N>;
     }

@@ -45,6 +45,13 @@ typedef struct vjpi_cuda_loop {
                                   segment, and it stores its sums itself */
 } vjpi_cuda_loop;
 
+/* The same for a map of dense tensors. */
+typedef struct vjpi_cuda_flat {
+    char *data[VJPI_MAX_TENSORS];
+    float constants[VJPI_MAX_ATTRS];
+    int64_t n;
+} vjpi_cuda_flat;
+
 /* Elements that a block of the map kernels has per thread, threads of a block, and so on: both
  * sides need them. */
 enum {
@@ -65,7 +72,7 @@ enum {
  * an operator does not need is NULL. */
 typedef struct vjpi_cuda_kernels {
     const void *map[3]; /* [2]: by vectors, and some operand is one element all along x */
-    const void *turned[2];
+    const void *flat, *turned[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
     const void *along[2], *across[2], *join;
 } vjpi_cuda_kernels;

@@ -3,18 +3,33 @@
 
 /* COUNT vectors of a thread, `step` elements apart: all are read before the first is written. */
 template <class Op, int N, bool REPEATS, int COUNT, bool WHOLE>
-INLINE void map_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t step)
+INLINE void map_vectors(const vjpi_cuda_axis &x, const float *constants, const place &run,
+                        int64_t p, int64_t step)
 {
     packs<Op, N, Op::nin + Op::nrowsums> in[COUNT];
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all<REPEATS>(in[s], run, loop.x, p + s * step, loop.x.n, WHOLE);
+        fetch_all<REPEATS>(in[s], run, x, p + s * step, x.n, WHOLE);
     UNROLL
     for (int s = 0; s < COUNT; s++) {
         values<N> out[Op::nouts];
-        evaluate<Op, OUTS, N>(in[s], {}, loop.constants, out);
-        keep_all<Op, N>(out, run, loop.x, p + s * step, loop.x.n, WHOLE);
+        evaluate<Op, OUTS, N>(in[s], {}, constants, out);
+        keep_all<Op, N>(out, run, x, p + s * step, x.n, WHOLE);
     }
+}
+
+/* A block's share of a run: whole vectors where it can. */
+template <class Op, int N, bool REPEATS>
+INLINE void map_run(const vjpi_cuda_axis &x, const float *constants, const place &run,
+                    int64_t begin)
+{
+    int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
+    int64_t p = begin + (int64_t)threadIdx.x * N;
+    if (begin >= 0 && end <= x.n)
+        map_vectors<Op, N, REPEATS, VJPI_CUDA_MAP_STEPS, true>(x, constants, run, p, step);
+    else
+        for (; p < end && p < x.n; p += step)
+            map_vectors<Op, N, REPEATS, 1, false>(x, constants, run, p, 0);
 }
 
 template <class Op, int N, bool REPEATS>
@@ -29,13 +44,22 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
     move<Op>(run, loop.y, y);
     move_outer<Op>(run, loop, 0, loop.nouter, rest / loop.yblocks);
     int64_t width = (int64_t)blockDim.x * N * VJPI_CUDA_MAP_STEPS;
-    int64_t begin = xb * width - shift_of<Op, N>(run);
-    int64_t p = begin + (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
-    if (begin >= 0 && begin + width <= loop.x.n)
-        map_vectors<Op, N, REPEATS, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
-    else
-        for (int64_t end = begin + width; p < end && p < loop.x.n; p += step)
-            map_vectors<Op, N, REPEATS, 1, false>(loop, run, p, 0);
+    map_run<Op, N, REPEATS>(loop.x, loop.constants, run, xb * width - shift_of<Op, N>(run));
+}
+
+/* Dense tensors that begin with whole vectors: little to know, so that a small launch is quick. */
+template <class Op, int N>
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
+    flat_kernel(const __grid_constant__ vjpi_cuda_flat flat)
+{
+    vjpi_cuda_axis x;
+    place run;
+    x.n = flat.n;
+    UNROLL
+    for (int i = 0; i < Op::noperands; i++)
+        run.at[i] = flat.data[i];
+    map_run<Op, N, false>(x, flat.constants, run,
+                          (int64_t)blockIdx.x * blockDim.x * (N * VJPI_CUDA_MAP_STEPS));
 }
 
 /* An operand that is dense along y instead of x goes through shared memory, where a tile of it is

@@ -57,11 +57,26 @@ static int64_t count_outer(const vjpi_cuda_loop *loop, int32_t first, int32_t la
     return count;
 }
 
+/* Small work in small blocks, so that more multiprocessors take part. */
+static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_launch *launch)
+{
+    bool small = slots < (int64_t)FEW_BLOCKS * VJPI_CUDA_THREADS / 4;
+    launch->flat = true;
+    launch->kernel = plan->kernels->flat;
+    launch->x = small ? VJPI_CUDA_THREADS / 4 : VJPI_CUDA_THREADS;
+    launch->blocks = cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
+}
+
 static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                       bool exact, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
+    if (vectors && exact && loop->y.n == 1 && loop->nouter == 0 && !stage->repeats &&
+        plan->kernels->flat) {
+        shape_flat(plan, slots, launch);
+        return;
+    }
     launch->kernel = plan->kernels->map[vectors + (vectors && stage->repeats)];
     launch->x = (uint32_t)least(power(cut(slots, VJPI_CUDA_MAP_STEPS)), VJPI_CUDA_THREADS);
     launch->y = (uint32_t)least(power(loop->y.n), VJPI_CUDA_THREADS / launch->x);
@@ -142,7 +157,7 @@ static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact), n = loop->y.n;
     int64_t unit = vectors ? 1 : ones_of(stage), elements = vectors ? stage->elements : 1;
-    int64_t rows = plan->most_cluster > 1 ? COLUMN_ROWS / unit : VJPI_CUDA_THREADS / unit;
+    int64_t rows = (plan->most_cluster > 1 ? COLUMN_ROWS : VJPI_CUDA_THREADS) / unit;
     rows = least(rows, power(cut(n, HELD_MOST * unit)));
     launch->y = (uint32_t)rows;
     launch->x = (uint32_t)most(least(VJPI_CUDA_THREADS / rows, power(slots)), 32 / rows);

@@ -50,6 +50,7 @@ typedef struct vjpi_cuda_launch {
     uint32_t x, y;       /* threads of a block */
     uint32_t cluster;    /* blocks of a cluster */
     size_t shared;       /* bytes */
+    bool flat;           /* its argument is a vjpi_cuda_flat, made from the loop */
     vjpi_cuda_loop loop; /* its argument; the addresses are the caller's to fill in */
 } vjpi_cuda_launch;
 

@@ -19,7 +19,6 @@ enum {
 };
 
 #define TRIAD_SIZE ((size_t)1 << 30)
-#define FLUSH_SIZE ((size_t)1 << 28)
 #define SMALL_BYTES (double)(64 << 20) /* below this, calls and graphs are measured as well */
 
 /* ---- the triad ---------------------------------------------------------------------------- */
