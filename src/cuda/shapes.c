@@ -269,3 +269,34 @@ void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, b
         break;
     }
 }
+
+/* Do all dense operands begin at the same place within a vector; at its start? */
+static bool begin_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                        char *const *data, bool *exact)
+{
+    uintptr_t first = 0;
+    bool seen = false;
+    for (int32_t i = 0; i < plan->noperands; i++) {
+        if (!(stage->dense >> i & 1))
+            continue;
+        uintptr_t part = (uintptr_t)data[i] / (uintptr_t)plan->size[i] %
+                         (uintptr_t)stage->elements;
+        if (seen && part != first)
+            return false;
+        first = part;
+        seen = true;
+    }
+    *exact = first == 0 && stage->aligned;
+    return true;
+}
+
+bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, char *const *data,
+                      bool *exact)
+{
+    *exact = false;
+    bool vectors = stage->vectors && begin_alike(plan, stage, data, exact);
+    if (stage->kind == VJPI_CUDA_TURNED || stage->kind == VJPI_CUDA_COLUMN ||
+        stage->kind == VJPI_CUDA_ACROSS)
+        return vectors && *exact;
+    return vectors;
+}
