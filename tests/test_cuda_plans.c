@@ -3,9 +3,7 @@
  * kernels and the device allow, and the workspace that vjp.h promises. Needs no GPU.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "cases.h"
 #include "plans.h"
 #include "unit.h"
 
@@ -124,69 +122,19 @@ static void random_problems_have_good_launches(void **state)
 
 /* ---- shapes of all sizes ------------------------------------------------------------------ */
 
-/* What becomes of the contiguous layout of some tensor. */
-typedef enum layout {
-    PLAIN,
-    TURNED,   /* dims in the other order in memory */
-    BACKWARD, /* the last dim from its end */
-    REPEATED, /* one element: inputs alone */
-    LAYOUTS
-} layout;
-
-static void lay_out(vjp_tensor *tensor, layout how)
-{
-    int64_t step = 1, last = tensor->ndim - 1;
-    if (how == TURNED)
-        for (int32_t d = 0; d < tensor->ndim; d++) {
-            tensor->strides[d] = step;
-            step *= tensor->shape[d];
-        }
-    if (how == BACKWARD && last >= 0)
-        tensor->strides[last] = -tensor->strides[last];
-    if (how == REPEATED)
-        memset(tensor->strides, 0, sizeof tensor->strides);
-}
-
-/* Every operator over a shape: each axis, channels first and last, slopes of trailing dims, the last
- * input and the first output in each layout. */
-static void check_shape(const char *op, case_dtypes dtypes, int32_t ndim, const int64_t *shape)
-{
-    const int64_t one[] = { 1 };
-    problem drawn = case_draw(op, dtypes.dtype, dtypes.wide, 0);
-    for (int32_t rule = 0; rule <= ndim + 1; rule++)
-        for (int how = 0; how < 2 * LAYOUTS - 1; how++) {
-            problem p = problem_start(op);
-            const char *format = rule == 0 ? "NXC" : "NCX";
-            for (int32_t i = 0; i < p.op->nattrs; i++) {
-                const vjp_attr_info *info = vjp_op_attr(p.op, i);
-                if (info->type == VJP_ATTR_S64)
-                    problem_add_attr(&p, vjp_attr_s64(info->name, rule % ndim));
-                else if (info->type == VJP_ATTR_STR)
-                    problem_add_attr(&p, vjp_attr_str(info->name, format));
-                else
-                    problem_add_attr(&p, problem_attr(&drawn, info->name));
-            }
-            int channel = rule == 1 && ndim > 1 ? 1 : ndim - 1;
-            if (rule <= 1)
-                problem_contiguous(&p, dtypes.dtype, dtypes.wide, ndim, shape, 1, shape + channel);
-            else if (rule == ndim + 1)
-                problem_contiguous(&p, dtypes.dtype, dtypes.wide, ndim, shape, 1, one);
-            else
-                problem_contiguous(&p, dtypes.dtype, dtypes.wide, ndim, shape, rule,
-                                   shape + ndim - rule);
-            lay_out(&p.tensors[how < LAYOUTS ? p.op->ninputs - 1 : p.op->ninputs],
-                    (layout)(how % LAYOUTS));
-            check_plans(&p);
-        }
-}
-
-static void check_shape_everywhere(int32_t ndim, const int64_t *shape)
+/* Every operator, dtype, axis, slope and layout over a shape. */
+static void check_shape(int32_t ndim, const int64_t *shape)
 {
     for (int32_t op = 0; op < vjp_op_count(); op++) {
         case_dtypes pairs[CASE_DTYPES];
         int32_t n = case_dtypes_of(vjp_op_at(op)->name, pairs);
         for (int32_t i = 0; i < n; i++)
-            check_shape(vjp_op_at(op)->name, pairs[i], ndim, shape);
+            for (int32_t rule = 0; rule <= ndim + 1; rule++)
+                for (int layout = 0; layout < CUDA_BOTH_LAYOUTS; layout++) {
+                    problem p = cuda_problem(vjp_op_at(op)->name, pairs[i], ndim, shape, rule,
+                                             layout);
+                    check_plans(&p);
+                }
     }
 }
 
@@ -197,12 +145,12 @@ static void any_shape_has_good_launches(void **state)
                               64,   255,  257,  1000, 1024, 2048,  2049,  4096,  4097,
                               8192, 8193, 9999, 10000, 16384, 16385, 131072, 131073, 300000 };
     for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
-        check_shape_everywhere(1, &sizes[i]);
+        check_shape(1, &sizes[i]);
         for (int64_t j = 0; j < COUNT_OF(sizes); j += unit_quick() ? 5 : 1) {
             const int64_t shape[] = { sizes[i], sizes[j], 5, sizes[i] };
-            check_shape_everywhere(2, shape);
+            check_shape(2, shape);
             if (i % 3 == 0 && j % 3 == 0)
-                check_shape_everywhere(3, shape);
+                check_shape(3, shape);
         }
     }
 }
@@ -214,9 +162,9 @@ static void huge_shapes_have_good_launches(void **state)
     const int64_t shapes[][2] = { { 1, n },  { n, 1 },      { 3, n },       { n, 3 },
                                   { n, 40 }, { n / 9, 60 }, { 65536, n / 9 }, { 1LL << 35, 8 } };
     for (int64_t i = 0; i < COUNT_OF(shapes); i++)
-        check_shape_everywhere(2, shapes[i]);
-    check_shape_everywhere(12, (int64_t[]){ 2, 3, 2, 5, 2, 2, 3, 2, 2, 7, 2, 3 });
-    check_shape_everywhere(12, (int64_t[]){ 9, 5, 6, 5, 7, 6, 5, 6, 5, 7, 8, 9 });
+        check_shape(2, shapes[i]);
+    check_shape(12, (int64_t[]){ 2, 3, 2, 5, 2, 2, 3, 2, 2, 7, 2, 3 });
+    check_shape(12, (int64_t[]){ 9, 5, 6, 5, 7, 6, 5, 6, 5, 7, 8, 9 });
 }
 
 /* ---- sizes of structs --------------------------------------------------------------------- */

@@ -9,13 +9,19 @@
 #include "random.h"
 #include "unit.h"
 
+static const char addresses[CUDA_KERNELS];
+
+int64_t cuda_kernel_number(const void *kernel)
+{
+    return (const char *)kernel - addresses;
+}
+
 /* As kernels_of in kernels.cu: NULL is what an operator of this kind never launches. */
 static vjpi_cuda_kernels fake_kernels(vjpi_op_kind kind)
 {
-    static const char addresses[sizeof(vjpi_cuda_kernels) / sizeof(void *)];
     vjpi_cuda_kernels k, none = { .flat = NULL };
-    const void *at[COUNT_OF(addresses)];
-    for (int64_t i = 0; i < COUNT_OF(addresses); i++)
+    const void *at[CUDA_KERNELS];
+    for (int64_t i = 0; i < CUDA_KERNELS; i++)
         at[i] = &addresses[i];
     memcpy(&k, at, sizeof k);
     if (kind == VJPI_FOLD) {
@@ -53,6 +59,40 @@ void cuda_case_open(cuda_case *c, const problem *p, int32_t most_cluster)
     c->plan.kernels = &c->kernels;
     c->plan.most_cluster = most_cluster;
     vjpi_cuda_prepare(&c->call, &c->plan, &c->workspace_size);
+}
+
+static void lay_out(vjp_tensor *tensor, int layout)
+{
+    int64_t step = 1;
+    for (int32_t d = 0; d < tensor->ndim && layout == CUDA_TURNED; d++) {
+        tensor->strides[d] = step;
+        step *= tensor->shape[d];
+    }
+    if (layout == CUDA_BACKWARD && tensor->ndim > 0)
+        tensor->strides[tensor->ndim - 1] *= -1;
+    if (layout == CUDA_REPEATED)
+        memset(tensor->strides, 0, sizeof tensor->strides);
+}
+
+problem cuda_problem(const char *op, case_dtypes dtypes, int32_t ndim, const int64_t *shape,
+                     int32_t rule, int layout)
+{
+    problem drawn = case_draw(op, dtypes.dtype, dtypes.wide, 0), p = problem_start(op);
+    int64_t one = 1, slope_ndim = rule < 2 || rule > ndim ? 1 : rule;
+    const int64_t *slope = rule == 1 && ndim > 1 ? shape + 1 : shape + ndim - slope_ndim;
+    for (int32_t i = 0; i < p.op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(p.op, i);
+        if (info->type == VJP_ATTR_S64)
+            problem_add_attr(&p, vjp_attr_s64(info->name, rule % ndim));
+        else if (info->type == VJP_ATTR_STR)
+            problem_add_attr(&p, vjp_attr_str(info->name, rule == 0 ? "NXC" : "NCX"));
+        else
+            problem_add_attr(&p, problem_attr(&drawn, info->name));
+    }
+    problem_contiguous(&p, dtypes.dtype, dtypes.wide, ndim, shape, (int32_t)slope_ndim,
+                       rule > ndim ? &one : slope);
+    lay_out(&p.tensors[p.op->ninputs - (layout < CUDA_LAYOUTS)], layout % CUDA_LAYOUTS);
+    return p;
 }
 
 void cuda_fail(const cuda_case *c, const char *what, int64_t number)

@@ -75,7 +75,7 @@ void record_open(record *r, const cuda_case *c, const int64_t *shift)
     find_places(r, strides, 0, 1, r->key);
     r->visits = numbers(r->count);
     r->sum_of_key = numbers(r->nkeys);
-    r->key_of_sum = numbers(r->nkeys);
+    r->element_of_sum = numbers(r->nkeys);
     index_output(r);
 }
 
@@ -87,14 +87,14 @@ void record_close(record *r)
     free(r->at_output);
     free(r->visits);
     free(r->sum_of_key);
-    free(r->key_of_sum);
+    free(r->element_of_sum);
 }
 
 void record_begin(record *r)
 {
     memset(r->visits, 0, (size_t)r->count * sizeof r->visits[0]);
     forget(r->sum_of_key, r->nkeys);
-    forget(r->key_of_sum, r->nkeys);
+    forget(r->element_of_sum, r->nkeys);
 }
 
 void record_end(const record *r)
@@ -104,14 +104,15 @@ void record_end(const record *r)
 }
 
 /* The elements of a key go to one sum, and no others do. */
-static void join_key(record *r, int64_t key, int64_t sum)
+static void join_key(record *r, int64_t element, int64_t sum)
 {
+    int64_t key = r->key[element];
     cuda_require(r->c, sum < r->nkeys, "there is no such sum", sum);
-    if (r->sum_of_key[key] < 0 && r->key_of_sum[sum] < 0) {
+    if (r->sum_of_key[key] < 0 && r->element_of_sum[sum] < 0) {
         r->sum_of_key[key] = sum;
-        r->key_of_sum[sum] = key;
+        r->element_of_sum[sum] = element;
     }
-    cuda_require(r->c, r->sum_of_key[key] == sum && r->key_of_sum[sum] == key,
+    cuda_require(r->c, r->sum_of_key[key] == sum && r->key[r->element_of_sum[sum]] == key,
                  "sums are mixed up", sum);
 }
 
@@ -124,6 +125,6 @@ int64_t record_visit(record *r, int64_t output, int64_t sum)
     cuda_require(r->c, e >= 0, "between the output's elements", distance);
     cuda_require(r->c, r->visits[e]++ == 0, "an element is visited twice", e);
     if (sum >= 0)
-        join_key(r, r->key[e], sum);
+        join_key(r, e, sum);
     return e;
 }

@@ -14,7 +14,7 @@ typedef struct record {
     int64_t *address[VJPI_MAX_OPERANDS];
     int64_t *key;
     int64_t low, room, *at_output; /* which element the first output has at low + i elements */
-    int64_t *visits, *sum_of_key, *key_of_sum;
+    int64_t *visits, *sum_of_key, *element_of_sum; /* one of its elements; -1: none yet */
 } record;
 
 void record_open(record *r, const cuda_case *c, const int64_t *shift);

@@ -88,9 +88,10 @@ static void check_operand(const walker *w, int32_t i, int64_t element, int64_t a
     cuda_require(w->c, w->r->address[i][element] == at, "an operand's address", i);
 }
 
-/* Visit elements p .. p + n - 1, those that are among the run's count; whole: all must be. */
+/* Visit elements p .. p + n - 1, those that are among the run's count; whole: all must be. They add
+ * to one sum (-1: none) or, as columns, to one each. */
 static void visit(const walker *w, const place *run, int64_t p, int64_t n, int64_t count,
-                  bool whole, int64_t sum)
+                  bool whole, int64_t sum, bool columns)
 {
     walker one = *w;
     bool all = p >= 0 && p + n <= count;
@@ -100,7 +101,7 @@ static void visit(const walker *w, const place *run, int64_t p, int64_t n, int64
         if (e < 0 || e >= count)
             continue;
         int64_t output = run->at[w->nin] + e * w->loop->x.step[w->nin];
-        int64_t element = record_visit(w->r, output, sum);
+        int64_t element = record_visit(w->r, output, columns ? sum + e - p : sum);
         for (int32_t i = 0; i < w->noperands; i++)
             if (takes_part(w, i))
                 check_operand(w, i, element, address(&one, run, i, e));
@@ -120,7 +121,7 @@ static void map_run(const walker *w, const place *run, int64_t begin)
     int64_t step = w->l->x * w->n, end = begin + step * VJPI_CUDA_MAP_STEPS, n = w->loop->x.n;
     bool whole = begin >= 0 && end <= n;
     for (int64_t p = begin + w->x * w->n; p < end && p < n; p += step)
-        visit(w, run, p, w->n, n, whole, -1);
+        visit(w, run, p, w->n, n, whole, -1, false);
 }
 
 static void map_kernel(const walker *w)
@@ -215,9 +216,9 @@ static void share_row(const walker *w, const place *run, int64_t line, int64_t n
     int64_t single = number < head ? number : vectors * w->n + number;
     for (int64_t j = 0; j < held_by(w); j++)
         if (first + j * stride < vectors)
-            visit(w, run, head + (first + j * stride) * w->n, w->n, n, true, row);
+            visit(w, run, head + (first + j * stride) * w->n, w->n, n, true, row, false);
     if (w->n > 1 && number < singles)
-        visit(w, run, single, 1, n, true, row);
+        visit(w, run, single, 1, n, true, row, false);
 }
 
 /* row_kernel and long_kernel: they differ in where vectors begin. */
@@ -251,10 +252,7 @@ static void column_kernel(const walker *w)
         place run = w->data;
         move_outer(w, &run, 0, w->loop->nouter, outer);
         move(w, &run, &w->loop->y, first + j * w->l->y);
-        for (int64_t e = 0; e < w->n; e++) /* a sum for each column */
-            visit(w, &run, p + e, 1, n, true, outer * n + p + e);
-        cuda_require(w->c, w->n == 1 || (run.at[0] + p * w->c->plan.size[0]) % 16 == 0,
-                     "a vector of columns is not aligned", p);
+        visit(w, &run, p, w->n, n, true, outer * n + p, true);
     }
 }
 
@@ -263,14 +261,10 @@ static void column_kernel(const walker *w)
 /* The sums of `out` go where its elements' own addresses of them are. */
 static void check_sums(const walker *w, int64_t out, const place *start, int64_t p)
 {
-    int64_t key = w->r->key_of_sum[out];
-    cuda_require(w->c, key >= 0, "a sum of nothing", out);
+    int64_t element = w->r->element_of_sum[out];
+    cuda_require(w->c, element >= 0, "a sum of nothing", out);
     for (int32_t i = w->first_sum; i < w->noperands; i++)
-        for (int64_t e = 0; e < w->r->count; e++)
-            if (w->r->key[e] == key) {
-                check_operand(w, i, e, start->at[i] + p * w->loop->x.step[i]);
-                break;
-            }
+        check_operand(w, i, element, start->at[i] + p * w->loop->x.step[i]);
 }
 
 /* A warp's share of a piece; w->x is the lane. */
@@ -282,7 +276,7 @@ static void along_piece(const walker *w, const place *start, int64_t piece, int6
     int64_t begin = piece % w->loop->xblocks * width - shift_of(w, &run, w->n);
     bool whole = (begin >= 0 && begin + width <= n) || (w->n > 1 && w->loop->exact);
     for (int64_t p = begin + lane * w->n; p < begin + width && p < n; p += 32 * w->n)
-        visit(w, &run, p, w->n, n, whole, out);
+        visit(w, &run, p, w->n, n, whole, out, false);
 }
 
 static void along_kernel(const walker *w)
@@ -314,10 +308,7 @@ static void across_kernel(const walker *w)
     for (row += w->y; p < n && row < end; row += w->l->y) {
         place run = start;
         move_outer(w, &run, w->loop->nkept, w->loop->nouter, row);
-        for (int64_t e = 0; e < w->n; e++)
-            visit(w, &run, p + e, 1, n, true, kept * n + p + e);
-        cuda_require(w->c, w->n == 1 || (run.at[0] + p * w->c->plan.size[0]) % 16 == 0,
-                     "a vector of columns is not aligned", p);
+        visit(w, &run, p, w->n, n, true, kept * n + p, true);
     }
     for (int64_t e = 0; e < w->n && p < n && w->y + 1 == w->l->y; e++)
         check_sums(w, kept * n + p + e, &start, p + e);
@@ -333,8 +324,8 @@ static void join_kernel(const walker *w)
     move(w, &result, &w->loop->x, x);
     move_outer(w, &result, 0, w->loop->nkept, w->loop->x_kept ? out / w->loop->x.n : out);
     check_sums(w, out, &result, 0);
-    w->r->sum_of_key[w->r->key_of_sum[out]] = -1; /* no other warp may join it */
-    w->r->key_of_sum[out] = -1;
+    w->r->sum_of_key[w->r->key[w->r->element_of_sum[out]]] = -1;
+    w->r->element_of_sum[out] = -1; /* no other warp may join it */
 }
 
 /* ---- launches ----------------------------------------------------------------------------- */
@@ -346,6 +337,7 @@ static kernel *const kernels[] = { map_kernel,   turned_kernel, row_kernel, colu
 
 static void walk_threads(walker *w, kernel *what)
 {
+    w->c->walked[cuda_kernel_number(w->l->kernel)] = true;
     for (w->block = 0; w->block < w->l->blocks; w->block++)
         for (w->y = 0; w->y < w->l->y; w->y++)
             for (w->x = 0; w->x < w->l->x; w->x++)
