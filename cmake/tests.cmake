@@ -45,7 +45,7 @@ file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  if(name STREQUAL "test_unload") # closes the library, and so must not be linked with it
+  if(name MATCHES "^test_(unload|module)$") # open the library, and so must not be linked with it
     target_include_directories(${name} PRIVATE include)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
     target_compile_definitions(${name} PRIVATE VJP_SHARED_PATH="$<TARGET_FILE:vjp>")
