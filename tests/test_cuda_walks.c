@@ -68,9 +68,11 @@ static void walk_shape(int32_t ndim, const int64_t *shape, uint64_t number)
 static void long_rows_and_columns_are_covered(void **state)
 {
     (void)state;
-    const int64_t shapes[][3] = { { 3, 2051, 1 },  { 3, 8200, 1 },  { 2, 20011, 1 }, { 1, 70001, 1 },
-                                  { 1, 140000, 1 }, { 300, 80, 1 },  { 700, 40, 1 },  { 2, 1500, 24 },
-                                  { 2, 4100, 16 }, { 5000, 7, 1 },  { 9, 100, 64 },  { 64, 9, 130 } };
+    const int64_t shapes[][3] = {
+        { 3, 2051, 1 },  { 3, 8200, 1 }, { 2, 20011, 1 }, { 1, 70001, 1 },
+        { 1, 140000, 1 }, { 300, 80, 1 }, { 700, 40, 1 },  { 2, 1500, 24 },
+        { 2, 4100, 16 }, { 5000, 7, 1 }, { 9, 100, 64 },  { 64, 9, 130 },
+    };
     for (int64_t i = 0; i < COUNT_OF(shapes); i += unit_quick() ? 5 : 1)
         walk_shape(shapes[i][2] > 1 ? 3 : 2, shapes[i], (uint64_t)i);
 }

@@ -169,7 +169,8 @@ static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     launch->x = (uint32_t)most(least(VJPI_CUDA_THREADS / rows, power(slots)), 32 / rows);
     loop->cluster = (int32_t)power(cut(n, rows * HELD_MOST * unit));
     loop->held = (int32_t)cut(n, rows * loop->cluster);
-    set_blocks(cut(slots, launch->x), 1, count_outer(loop, 0, loop->nouter) * loop->cluster, launch);
+    set_blocks(cut(slots, launch->x), 1, count_outer(loop, 0, loop->nouter) * loop->cluster,
+               launch);
     launch->cluster = (uint32_t)loop->cluster;
     launch->kernel = plan->kernels->column[vectors];
     launch->shared = held_room(plan, launch, loop->held, elements) +

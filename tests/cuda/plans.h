@@ -36,8 +36,8 @@ enum {
     CUDA_BOTH_LAYOUTS = 2 * CUDA_LAYOUTS - 1
 };
 
-/* cuda_problem - an operator over a shape. The rule, 0 .. ndim + 1, says which axis and which slope:
- * of the last dim, of dim 1, of so many trailing dims, and one for all. */
+/* cuda_problem - an operator over a shape. The rule, 0 .. ndim + 1, says which axis and which
+ * slope: of the last dim, of dim 1, of so many trailing dims, and one for all. */
 problem cuda_problem(const char *op, case_dtypes dtypes, int32_t ndim, const int64_t *shape,
                      int32_t rule, int layout);
 
