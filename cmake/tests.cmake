@@ -35,16 +35,24 @@ function(vjp_test name)
   endif()
 endfunction()
 
+# vjp_cuda_host: the CUDA backend without CUDA, and a walk through its kernels.
+file(GLOB host CONFIGURE_DEPENDS tests/cuda/*.c)
+add_library(vjp_cuda_host STATIC src/cuda/stages.c src/cuda/shapes.c ${host})
+target_include_directories(vjp_cuda_host PUBLIC src tests/cuda)
+target_link_libraries(vjp_cuda_host PRIVATE vjp_static vjp_test_build)
+
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  if(name STREQUAL "test_unload") # closes the library, and so must not be linked with it
+  if(name MATCHES "^test_(unload|module)$") # open the library, and so must not be linked with it
     target_include_directories(${name} PRIVATE include)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
     target_compile_definitions(${name} PRIVATE VJP_SHARED_PATH="$<TARGET_FILE:vjp>")
     target_link_libraries(${name} PRIVATE ${CMOCKA_LIBRARY} ${CMAKE_DL_LIBS})
     add_dependencies(${name} vjp)
+  elseif(name MATCHES "^test_cuda_") # the library's insides
+    target_link_libraries(${name} PRIVATE vjp_cuda_host vjp_static vjp_test_build)
   else()
     target_link_libraries(${name} PRIVATE vjp_test_build)
   endif()

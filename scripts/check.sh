@@ -54,9 +54,18 @@ tests() {
 suite_native() {
     check "build (gcc)" build check --preset release && tests check
     check "exported symbols" scripts/symbols.sh build/check/libvjp.so
+    if [ -e build/check/libvjp_cuda.so ]; then
+        check "exported symbols (CUDA)" exports_one build/check/libvjp_cuda.so vjpi_cuda_module
+    fi
     check "build (clang)" build clang --preset release -DCMAKE_C_COMPILER=clang -DVJP_TESTS=OFF \
         -DVJP_CUDA=OFF &&
         tests clang -R same_bits
+}
+
+# exports_one LIBRARY SYMBOL - the library exports this symbol and no other.
+exports_one() {
+    nm -D --defined-only "$1"
+    [ "$(nm -D --defined-only "$1" | awk '{ print $3 }')" = "$2" ]
 }
 
 # The header in the languages it promises, and an installed tree, moved, as its users meet it.

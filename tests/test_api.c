@@ -286,6 +286,28 @@ static void contexts_refuse_bad_options(void **state)
     assert_status(VJP_BAD_ARGUMENT, vjp_context_create(&good, NULL, NULL, 0), NULL);
 }
 
+/* Whether the machine has a GPU, a driver, or the build a module: all are answered. */
+static void cuda_is_there_or_refused(void **state)
+{
+    (void)state;
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    vjp_context *ctx = NULL;
+    options.device = VJP_CUDA;
+    if (vjp_context_create(&options, &ctx, NULL, 0) == VJP_OK)
+        assert_string_equal(vjp_context_error(ctx), "");
+    else
+        context_refused(&options, VJP_NO_DEVICE, "CUDA: ");
+    vjp_context_destroy(ctx);
+}
+
+static void a_cpu_reports_no_device_errors(void **state)
+{
+    (void)state;
+    vjp_context *ctx = context_for_isa("scalar", NULL);
+    assert_string_equal(vjp_context_error(ctx), "");
+    vjp_context_destroy(ctx);
+}
+
 static void an_unknown_isa_is_refused(void **state)
 {
     (void)state;
@@ -310,6 +332,7 @@ static void null_is_a_harmless_argument(void **state)
     vjp_context_destroy(NULL);
     vjp_plan_destroy(NULL);
     assert_null(vjp_context_isa(NULL));
+    assert_null(vjp_context_error(NULL));
     assert_int_equal(vjp_plan_workspace_size(NULL), 0);
 }
 
@@ -386,6 +409,8 @@ int main(void)
         cmocka_unit_test(broadcasting_repeats_missing_dims_and_ones),
         cmocka_unit_test(broadcasting_refuses_what_does_not_fit),
         cmocka_unit_test(contexts_refuse_bad_options),
+        cmocka_unit_test(cuda_is_there_or_refused),
+        cmocka_unit_test(a_cpu_reports_no_device_errors),
         cmocka_unit_test(an_unknown_isa_is_refused),
         cmocka_unit_test(null_is_a_harmless_argument),
         cmocka_unit_test(a_plan_stands_on_its_own),

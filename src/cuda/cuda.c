@@ -178,26 +178,6 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-/* Do all dense operands begin at the same place within a vector; at its start? */
-static bool begin_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
-                        char *const *data, bool *exact)
-{
-    uintptr_t first = 0;
-    bool seen = false;
-    for (int32_t i = 0; i < plan->noperands; i++) {
-        if (!(stage->dense >> i & 1))
-            continue;
-        uintptr_t part = (uintptr_t)data[i] / (uintptr_t)plan->size[i] %
-                         (uintptr_t)stage->elements;
-        if (seen && part != first)
-            return false;
-        first = part;
-        seen = true;
-    }
-    *exact = first == 0 && stage->aligned;
-    return true;
-}
-
 static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
 {
     cudaLaunchAttribute cluster = { .id = cudaLaunchAttributeClusterDimension };
@@ -224,11 +204,7 @@ static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
 static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
                              char *const *data, void *partials, cudaStream_t stream)
 {
-    bool exact = false;
-    bool vectors = stage->vectors && begin_alike(plan, stage, data, &exact);
-    if (stage->kind == VJPI_CUDA_TURNED || stage->kind == VJPI_CUDA_COLUMN ||
-        stage->kind == VJPI_CUDA_ACROSS)
-        vectors = vectors && exact;
+    bool exact, vectors = vjpi_cuda_choose(plan, stage, data, &exact);
     vjpi_cuda_launch l;
     vjpi_cuda_shape(plan, stage, vectors, exact, &l);
     for (int32_t i = 0; i < plan->noperands; i++)

@@ -67,6 +67,14 @@ static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_laun
     launch->blocks = cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
 }
 
+/* More blocks than 32 bits count are too many for a launch, too: the caller refuses them. */
+static void set_blocks(int64_t xblocks, int64_t yblocks, int64_t others, vjpi_cuda_launch *launch)
+{
+    launch->loop.xblocks = (uint32_t)xblocks;
+    launch->loop.yblocks = (uint32_t)yblocks;
+    launch->blocks = xblocks * yblocks * others;
+}
+
 static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                       bool exact, vjpi_cuda_launch *launch)
 {
@@ -80,9 +88,8 @@ static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
     launch->kernel = plan->kernels->map[vectors + (vectors && stage->repeats)];
     launch->x = (uint32_t)least(power(cut(slots, VJPI_CUDA_MAP_STEPS)), VJPI_CUDA_THREADS);
     launch->y = (uint32_t)least(power(loop->y.n), VJPI_CUDA_THREADS / launch->x);
-    loop->xblocks = (uint32_t)cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
-    loop->yblocks = (uint32_t)cut(loop->y.n, launch->y);
-    launch->blocks = loop->xblocks * (int64_t)loop->yblocks * count_outer(loop, 0, loop->nouter);
+    set_blocks(cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS), cut(loop->y.n, launch->y),
+               count_outer(loop, 0, loop->nouter), launch);
 }
 
 static void shape_turned(const vjpi_cuda_plan *plan, bool vectors, vjpi_cuda_launch *launch)
@@ -91,9 +98,8 @@ static void shape_turned(const vjpi_cuda_plan *plan, bool vectors, vjpi_cuda_lau
     int64_t side = plan->size[0] > 4 ? VJPI_CUDA_TILE / 2 : VJPI_CUDA_TILE;
     launch->kernel = plan->kernels->turned[vectors];
     launch->x = VJPI_CUDA_THREADS;
-    loop->xblocks = (uint32_t)cut(loop->x.n, side);
-    loop->yblocks = (uint32_t)cut(loop->y.n, side);
-    launch->blocks = loop->xblocks * (int64_t)loop->yblocks * count_outer(loop, 0, loop->nouter);
+    set_blocks(cut(loop->x.n, side), cut(loop->y.n, side), count_outer(loop, 0, loop->nouter),
+               launch);
 }
 
 /* Where vectors are not possible a thread holds this many times as many single elements. */
@@ -163,8 +169,8 @@ static void shape_column(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     launch->x = (uint32_t)most(least(VJPI_CUDA_THREADS / rows, power(slots)), 32 / rows);
     loop->cluster = (int32_t)power(cut(n, rows * HELD_MOST * unit));
     loop->held = (int32_t)cut(n, rows * loop->cluster);
-    loop->xblocks = (uint32_t)cut(slots, launch->x);
-    launch->blocks = count_outer(loop, 0, loop->nouter) * loop->xblocks * loop->cluster;
+    set_blocks(cut(slots, launch->x), 1, count_outer(loop, 0, loop->nouter) * loop->cluster,
+               launch);
     launch->cluster = (uint32_t)loop->cluster;
     launch->kernel = plan->kernels->column[vectors];
     launch->shared = held_room(plan, launch, loop->held, elements) +
@@ -194,8 +200,9 @@ static void shape_along(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
-    loop->xblocks = (uint32_t)cut(slots, 32 * VJPI_CUDA_PIECE_STEPS);
-    loop->rows = loop->xblocks * count_outer(loop, loop->nkept, loop->nouter);
+    int64_t xblocks = cut(slots, 32 * VJPI_CUDA_PIECE_STEPS);
+    loop->xblocks = (uint32_t)xblocks;
+    loop->rows = xblocks * count_outer(loop, loop->nkept, loop->nouter);
     loop->nouts = count_outer(loop, 0, loop->nkept);
     loop->warps = loop->rows <= VJPI_CUDA_WARPS ? 1 : VJPI_CUDA_WARPS;
     loop->exact = exact && loop->x.n % stage->elements == 0;
@@ -215,15 +222,15 @@ static void shape_across(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
 {
     vjpi_cuda_loop *loop = &launch->loop;
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
-    int64_t kept = count_outer(loop, 0, loop->nkept);
+    int64_t kept = count_outer(loop, 0, loop->nkept), xblocks;
     launch->x = (uint32_t)least(power(slots), 32);
     launch->y = VJPI_CUDA_THREADS / launch->x;
-    loop->xblocks = (uint32_t)cut(slots, launch->x);
+    xblocks = cut(slots, launch->x);
     loop->rows = count_outer(loop, loop->nkept, loop->nouter);
     loop->nouts = kept * loop->x.n;
-    cut_segments(stage, kept * loop->xblocks, (int64_t)launch->y * VJPI_CUDA_PIECE_STEPS, loop);
+    cut_segments(stage, kept * xblocks, (int64_t)launch->y * VJPI_CUDA_PIECE_STEPS, loop);
     launch->kernel = plan->kernels->across[vectors];
-    launch->blocks = kept * loop->xblocks * loop->nsegments;
+    set_blocks(xblocks, 1, kept * loop->nsegments, launch);
     int64_t elements = vectors ? stage->elements : 1;
     launch->shared = held_room(plan, launch, VJPI_CUDA_AHEAD, elements) +
                      column_room(launch, elements, plan->compute_size);
@@ -268,4 +275,35 @@ void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, b
         vjpi_cuda_shape_join(plan, launch, launch);
         break;
     }
+}
+
+/* Do all dense operands begin at the same place within a vector; at its start? */
+static bool begin_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                        char *const *data, bool *exact)
+{
+    uintptr_t first = 0;
+    bool seen = false;
+    for (int32_t i = 0; i < plan->noperands; i++) {
+        if (!(stage->dense >> i & 1))
+            continue;
+        uintptr_t part = (uintptr_t)data[i] / (uintptr_t)plan->size[i] %
+                         (uintptr_t)stage->elements;
+        if (seen && part != first)
+            return false;
+        first = part;
+        seen = true;
+    }
+    *exact = first == 0 && stage->aligned;
+    return true;
+}
+
+bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, char *const *data,
+                      bool *exact)
+{
+    *exact = false;
+    bool vectors = stage->vectors && begin_alike(plan, stage, data, exact);
+    if (stage->kind == VJPI_CUDA_TURNED || stage->kind == VJPI_CUDA_COLUMN ||
+        stage->kind == VJPI_CUDA_ACROSS)
+        return vectors && *exact;
+    return vectors;
 }

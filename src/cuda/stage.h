@@ -57,7 +57,10 @@ typedef struct vjpi_cuda_launch {
 /* stages.c: the stages of a call, and its workspace. */
 void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *workspace_size);
 
-/* shapes.c: how to launch a stage, with vectors or element by element; exact: the addresses begin
+/* shapes.c: may a run with these addresses use vectors, and are they exact? */
+bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, char *const *data,
+                      bool *exact);
+/* How to launch a stage, with vectors or element by element; exact: the addresses begin
  * where vectors do. */
 void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                      bool exact, vjpi_cuda_launch *launch);
