@@ -10,8 +10,9 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 
-# Machine code for each generation, and PTX of the newest for those to come.
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+# Machine code for each generation, and PTX of the newest for those to come; or what the user asks
+# for, as for any CMake project.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120)
 endif()
 enable_language(CUDA)

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 passed=0
 failed=0
+skipped=0
 jobs=$(nproc)
 mkdir -p build
 log=$PWD/build/check.log
@@ -44,8 +45,10 @@ tests() {
     counts=$(sed -n 's/.* \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
     # shellcheck disable=SC2086 # two numbers
     set -- ${counts:-1 1}
+    missing=$(grep -c '\*\*\*Skipped' "$log" || true)
+    skipped=$((skipped + missing))
     failed=$((failed + $1))
-    passed=$((passed + $2 - $1))
+    passed=$((passed + $2 - $1 - missing))
 }
 
 suite_native() {
@@ -54,7 +57,8 @@ suite_native() {
     if [ -e build/check/libvjp_cuda.so ]; then
         check "exported symbols (CUDA)" exports_one build/check/libvjp_cuda.so vjpi_cuda_module
     fi
-    check "build (clang)" build clang --preset release -DCMAKE_C_COMPILER=clang -DVJP_TESTS=OFF &&
+    check "build (clang)" build clang --preset release -DCMAKE_C_COMPILER=clang -DVJP_TESTS=OFF \
+        -DVJP_CUDA=OFF &&
         tests clang -R same_bits
 }
 
@@ -89,7 +93,9 @@ suite_package() {
 }
 
 install_and_move() {
-    rm -rf "$prefix" "$prefix.first" && make install PREFIX="$prefix.first" &&
+    # one GPU generation is enough here: the first build had them all
+    rm -rf "$prefix" "$prefix.first" &&
+        CUDAARCHS=90-real make install PREFIX="$prefix.first" &&
         mv "$prefix.first" "$prefix"
 }
 
@@ -130,5 +136,6 @@ for suite in "$@"; do
     echo "== $suite"
     "suite_$suite" || true
 done
+[ "$skipped" = 0 ] || echo "$skipped skipped: they need what this machine has not, a GPU"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

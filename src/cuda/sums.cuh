@@ -77,7 +77,7 @@ template <int N> INLINE void add_packs(const pack<T, N> *from, int step, int cou
 /* ---- blocks of a cluster ------------------------------------------------------------------ */
 
 /* Memory of another block may be written only once that block runs: say early that this one does,
- * and wait late. share makes all writes to other blocks visible. */
+ * and wait late. A second arrival and wait makes what was written visible to its block. */
 INLINE void cluster_arrive()
 {
 #if __CUDA_ARCH__ >= 900
