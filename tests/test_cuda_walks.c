@@ -77,6 +77,15 @@ static void long_rows_and_columns_are_covered(void **state)
         walk_shape(shapes[i][2] > 1 ? 3 : 2, shapes[i], (uint64_t)i);
 }
 
+static void rows_and_columns_of_any_length_are_covered(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n < 2600; n += 1 + n / (unit_quick() ? 4 : 24)) {
+        walk_shape(2, (int64_t[]){ 5, n }, (uint64_t)n);
+        walk_shape(2, (int64_t[]){ n, 9 }, (uint64_t)n);
+    }
+}
+
 /* The last test: that the others met every kernel. */
 static void every_kernel_was_met(void **state)
 {
@@ -92,6 +101,7 @@ int main(void)
         cmocka_unit_test(small_problems_are_covered),
         cmocka_unit_test(larger_problems_are_covered),
         cmocka_unit_test(long_rows_and_columns_are_covered),
+        cmocka_unit_test(rows_and_columns_of_any_length_are_covered),
         cmocka_unit_test(every_kernel_was_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
