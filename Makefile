@@ -64,7 +64,7 @@ check-aarch64: ## the tests for 64-bit Arm, under qemu
 bench: all ## measure time and bandwidth on this machine
 	@build/release/vjp bench
 
-docs: all ## write the operator tables of docs/operators again
+docs: all ## write the tables and plots of docs/operators again
 	@build/release/tools/opdoc --write docs/operators
 
 install: all ## install into PREFIX (/usr/local)
