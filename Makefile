@@ -71,7 +71,7 @@ build/peers/complete:
 	@build/peers/bin/pip install -q numpy torch onednn-cpu-gomp
 	@touch $@
 
-docs: all ## write the operator tables of docs/operators again
+docs: all ## write the tables and plots of docs/operators again
 	@build/release/tools/opdoc --write docs/operators
 
 install: all ## install into PREFIX (/usr/local)

@@ -105,7 +105,7 @@ static void a_page_can_be_of_this_run_alone(void **state)
 static void several_sizes_and_threads_become_lines(void **state)
 {
     (void)state;
-    static const char *const wanted[] = { "over size", "over threads", "<polyline" };
+    static const char *const wanted[] = { "over size", "over threads", "<path" };
     size_t size;
     folder_clear();
     assert_says(tool(ARGS(TWO_CASES, "--json", "out.json")), 0, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench_report.h"
+#include "chart.h"
 
 enum {
     MOST_ROWS = 64,
@@ -15,12 +16,12 @@ static const char head[] =
     "<meta name='viewport' content='width=device-width'><title>vjp bench</title>\n<style>\n"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2em auto;padding:0 1em;"
     "color:#1a1d21;background:#fff}\n"
-    "svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:currentColor}\n"
-    ".grid{stroke:#8885;stroke-width:1}.mark{stroke:currentColor;stroke-dasharray:2 3;"
-    "stroke-width:1}text.mark{stroke:none;opacity:.7}\n"
+    "svg{width:100%;height:auto;display:block}\n"
     "table{border-collapse:collapse;font-size:13px}td,th{padding:1px 9px;text-align:right}"
     "td:nth-child(-n+6),th:nth-child(-n+6){text-align:left}\n"
-    "@media(prefers-color-scheme:dark){body{color:#e4e6e9;background:#16181c}}\n"
+    "@media(prefers-color-scheme:dark){body{color:#e4e6e9;background:#16181c}}\n";
+
+static const char intro[] =
     "</style></head><body>\n<h1>vjp bench</h1>\n"
     "<p>Bytes are the least that must move: each input read once, each output written once. The "
     "ceiling, two reads and one write measured in turns with the operator, is the dotted line; "
@@ -95,8 +96,8 @@ static void write_sizes(FILE *page, const records *all, int64_t first, const dou
                         const char **section)
 {
     const record *of = &all->at[first];
-    chart c = { .title = of->name, .unit = "bytes read and written", .bytes = true,
-                .marks = caches };
+    chart c = { .title = of->name, .unit = "bytes read and written", .measure = "GB/s",
+                .bytes = true, .marks = caches };
     for (int64_t i = first; i < all->count; i++) {
         const record *r = &all->at[i];
         if (!together(r, of) || strcmp(r->who, of->who) != 0)
@@ -120,7 +121,7 @@ static void write_threads(FILE *page, const records *all, int64_t first, const c
     const record *of = &all->at[first];
     char title[160];
     snprintf(title, sizeof(title), "%s, %s", of->name, of->shape);
-    chart c = { .title = title, .unit = "threads" };
+    chart c = { .title = title, .unit = "threads", .measure = "GB/s" };
     for (int64_t i = first; i < all->count; i++) {
         const record *r = &all->at[i];
         if (!same_but_threads(r, of))
@@ -155,7 +156,7 @@ static void write_table(FILE *page, const records *all)
 void report_write(FILE *page, const records *all, const double *caches)
 {
     const char *sizes = "Bandwidth over size", *threads = "Bandwidth over threads";
-    fputs(head, page);
+    fprintf(page, "%s%s%s", head, chart_style, intro);
     fprintf(page, "<h2>Bandwidth of each case</h2>\n");
     for (int64_t i = 0; i < all->count; i++)
         if (is_first(all, i, together))

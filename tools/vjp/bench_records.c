@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_records.c - lines of JSON, as vjp bench writes them; see bench_report.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

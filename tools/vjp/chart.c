@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_chart.c - lines and bars as SVG; see bench_report.h. */
+/* chart.c - lines and bars as SVG; see chart.h. */
 #include <math.h>
 #include <string.h>
 
-#include "bench_report.h"
+#include "chart.h"
 
 enum {
     WIDTH = 720,
@@ -11,10 +11,16 @@ enum {
     LEFT = 52,
     RIGHT = 130, /* the legend */
     TOP = 14,
+    TITLE = 26, /* above the top, where a chart is a file of its own */
     BOTTOM = 34,
     LABEL = 210, /* of a bar */
     BAR = 13
 };
+
+const char chart_style[] =
+    "svg text{font-size:11px;fill:currentColor}\n"
+    ".grid{stroke:#8885;stroke-width:1}.zero{stroke:#888}.mark{stroke:currentColor;"
+    "stroke-dasharray:2 3;stroke-width:1}text.mark{stroke:none;opacity:.7}\n";
 
 const char *chart_color(int i)
 {
@@ -61,19 +67,22 @@ void chart_add(chart *c, const char *name, bool dashed, double x, double y)
 /* What the axes span, and where a point goes. */
 typedef struct frame {
     bool logarithmic;
-    double low, high, top;
+    double low, high, bottom, top;
 } frame;
 
 static frame frame_of(const chart *c)
 {
-    frame f = { c->bytes, INFINITY, 0, 0 };
+    frame f = { c->bytes, INFINITY, -INFINITY, 0, 0 };
     for (int i = 0; i < c->count; i++)
         for (int p = 0; p < c->series[i].count; p++) {
             f.low = fmin(f.low, c->series[i].x[p]);
             f.high = fmax(f.high, c->series[i].x[p]);
+            f.bottom = fmin(f.bottom, c->series[i].y[p]);
             f.top = fmax(f.top, c->series[i].y[p]);
         }
-    f.top *= 1.05;
+    double margin = (f.top - f.bottom) * 0.05;
+    f.top += margin;
+    f.bottom -= f.bottom < 0 ? margin : 0;
     return f;
 }
 
@@ -86,15 +95,15 @@ static double place_x(const frame *f, double x)
 
 static double place_y(const frame *f, double y)
 {
-    return HEIGHT - BOTTOM - y / f->top * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM - (y - f->bottom) / (f->top - f->bottom) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* 1, 2 or 5 times a power of ten, four to eight of them up to the top. */
-static double step_of(double top)
+/* 1, 2 or 5 times a power of ten, four to eight of them in the span. */
+static double step_of(double span)
 {
-    double step = pow(10, floor(log10(top / 4)));
-    while (top / step > 8)
-        step *= top / step > 20 ? 5 : 2;
+    double step = pow(10, floor(log10(span / 4)));
+    while (span / step > 8)
+        step *= span / step > 20 ? 5 : 2;
     return step;
 }
 
@@ -118,16 +127,35 @@ static void write_tick(FILE *page, const chart *c, const frame *f, double x)
     fprintf(page, "</text>\n");
 }
 
-static void write_axes(FILE *page, const chart *c, const frame *f)
+/* At the points of the first series, or at round numbers if those are too many. */
+static void write_ticks(FILE *page, const chart *c, const frame *f)
 {
     const series *first = &c->series[0];
-    for (double y = 0, step = step_of(f->top); y <= f->top; y += step)
+    double step = step_of(f->high - f->low);
+    if (first->count <= CHART_DOTS)
+        for (int p = 0; p < first->count; p++)
+            write_tick(page, c, f, first->x[p]);
+    else
+        for (double i = ceil(f->low / step); i * step <= f->high; i++)
+            write_tick(page, c, f, i * step + 0.0); /* not -0 */
+}
+
+static void write_grid(FILE *page, const frame *f)
+{
+    double step = step_of(f->top - f->bottom);
+    for (double i = ceil(f->bottom / step); i * step <= f->top; i++) {
+        double y = i * step + 0.0, at = place_y(f, y);
         fprintf(page,
-                "<line class='grid' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
+                "<line class='grid%s' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
                 "<text x='%d' y='%.1f' text-anchor='end'>%g</text>\n",
-                LEFT, WIDTH - RIGHT, place_y(f, y), place_y(f, y), LEFT - 6, place_y(f, y) + 4, y);
-    for (int p = 0; p < first->count; p++)
-        write_tick(page, c, f, first->x[p]);
+                i == 0 ? " zero" : "", LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, y);
+    }
+}
+
+static void write_axes(FILE *page, const chart *c, const frame *f)
+{
+    write_grid(page, f);
+    write_ticks(page, c, f);
     for (const double *mark = c->marks; mark && *mark; mark++)
         if (*mark > f->low && *mark < f->high) {
             double x = place_x(f, *mark);
@@ -142,19 +170,56 @@ static void write_axes(FILE *page, const chart *c, const frame *f)
             LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 4, c->unit);
 }
 
-static void write_series(FILE *page, const series *s, int number, const frame *f)
+/* The farthest point that a straight line from `from` reaches while it keeps within a tenth of a
+ * pixel of all points between, and stays on this side of a gap. */
+static int straight_to(const series *s, int from, const frame *f)
 {
+    double x = place_x(f, s->x[from]), y = place_y(f, s->y[from]);
+    int to = from + 1;
+    for (int next = to; next < s->count && !isnan(s->y[next]); next++) {
+        double slope = (place_y(f, s->y[next]) - y) / (place_x(f, s->x[next]) - x);
+        for (int p = from + 1; p < next; p++)
+            if (fabs(y + slope * (place_x(f, s->x[p]) - x) - place_y(f, s->y[p])) > 0.1)
+                return to;
+        to = next;
+    }
+    return to;
+}
+
+static void write_line(FILE *page, const series *s, const char *color, const frame *f)
+{
+    const char *command = "M"; /* starts a piece of the line */
+    fprintf(page, "<path fill='none' stroke='%s' stroke-width='2'%s d='", color,
+            s->dashed ? " stroke-dasharray='5 4'" : "");
+    for (int p = 0; p < s->count;) {
+        bool gap = isnan(s->y[p]);
+        if (!gap)
+            fprintf(page, "%s%.1f,%.1f", command, place_x(f, s->x[p]), place_y(f, s->y[p]));
+        command = gap ? "M" : " ";
+        p = gap ? p + 1 : straight_to(s, p, f);
+    }
+    fprintf(page, "'/>\n");
+}
+
+static void write_dots(FILE *page, const chart *c, const series *s, const char *color,
+                       const frame *f)
+{
+    for (int p = 0; p < s->count; p++) {
+        fprintf(page, "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'><title>%.4g",
+                place_x(f, s->x[p]), place_y(f, s->y[p]), color, s->y[p]);
+        fprintf(page, "%s%s</title></circle>\n", c->measure ? " " : "",
+                c->measure ? c->measure : "");
+    }
+}
+
+static void write_series(FILE *page, const chart *c, int number, const frame *f)
+{
+    const series *s = &c->series[number];
     const char *color = s->dashed ? "currentColor" : chart_color(number);
     int legend = TOP + 12 + 18 * number;
-    fprintf(page, "<polyline fill='none' stroke='%s' stroke-width='2'%s points='", color,
-            s->dashed ? " stroke-dasharray='5 4'" : "");
-    for (int p = 0; p < s->count; p++)
-        fprintf(page, "%.1f,%.1f ", place_x(f, s->x[p]), place_y(f, s->y[p]));
-    fprintf(page, "'/>\n");
-    for (int p = 0; p < s->count && !s->dashed; p++)
-        fprintf(page,
-                "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'><title>%.1f GB/s</title></circle>\n",
-                place_x(f, s->x[p]), place_y(f, s->y[p]), color, s->y[p]);
+    write_line(page, s, color, f);
+    if (!s->dashed && s->count <= CHART_DOTS)
+        write_dots(page, c, s, color, f);
     fprintf(page, "<line x1='%d' x2='%d' y1='%d' y2='%d' stroke='%s' stroke-width='2'%s/>",
             WIDTH - RIGHT + 12, WIDTH - RIGHT + 32, legend - 4, legend - 4, color,
             s->dashed ? " stroke-dasharray='5 4'" : "");
@@ -171,9 +236,17 @@ static bool has_a_line(const chart *c)
     return false;
 }
 
-void chart_write(FILE *page, const chart *c, const char **section)
+static void write_lines(FILE *page, const chart *c)
 {
     frame f = frame_of(c);
+    write_axes(page, c, &f);
+    for (int i = 0; i < c->count; i++)
+        write_series(page, c, i, &f);
+    fprintf(page, "</svg>\n");
+}
+
+void chart_write(FILE *page, const chart *c, const char **section)
+{
     if (!has_a_line(c))
         return;
     if (*section)
@@ -182,10 +255,27 @@ void chart_write(FILE *page, const chart *c, const char **section)
     fprintf(page, "<h3>");
     write_text(page, c->title);
     fprintf(page, "</h3>\n<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, HEIGHT);
-    write_axes(page, c, &f);
-    for (int i = 0; i < c->count; i++)
-        write_series(page, &c->series[i], i, &f);
-    fprintf(page, "</svg>\n");
+    write_lines(page, c);
+}
+
+/* An image cannot see the page it is on: it brings its own background. */
+void chart_file(FILE *file, const chart *c)
+{
+    fprintf(file,
+            "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 %d %d %d' "
+            "role='img' font-family='system-ui,sans-serif'>\n<title>",
+            WIDTH, HEIGHT + TITLE, -TITLE, WIDTH, HEIGHT + TITLE);
+    write_text(file, c->title);
+    fprintf(file,
+            "</title>\n<style>\n%s"
+            "svg{color:#1a1d21}.paper{fill:#fff}svg .title{font-size:14px}\n"
+            "@media(prefers-color-scheme:dark){svg{color:#e4e6e9}.paper{fill:#16181c}}\n"
+            "</style>\n<rect class='paper' y='%d' width='%d' height='%d'/>\n"
+            "<text class='title' x='%d' y='-6'>",
+            chart_style, -TITLE, WIDTH, HEIGHT + TITLE, LEFT);
+    write_text(file, c->title);
+    fprintf(file, "</text>\n");
+    write_lines(file, c);
 }
 
 /* ---- bars --------------------------------------------------------------------------------- */

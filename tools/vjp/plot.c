@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plot.c - the gradients are computed by the library, the forward function is the oracle's. Nothing
+ * here knows an operator: all of it is in the enumeration and in the oracle's table. See plot.h. */
+#include "plot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base.h"
+#include "chart.h"
+#include "oracle.h"
+#include "variants.h"
+
+enum {
+    REACH = 4,     /* src from -4 to 4 */
+    PER_UNIT = 32, /* points */
+    CURVE = 2 * REACH * PER_UNIT + 1,
+    ROW = 8,
+    HOT = 4 /* where the diff_dst of a row is 1 */
+};
+
+_Static_assert(CURVE + 0 < CHART_POINTS + 0, "a curve has room for its points and a few gaps");
+
+static const double SLOPE = 0.25;
+
+/* A forward's result along an axis, in 32nds: fractions that add up to 1. */
+static const double row_values[ROW] = { 1, 2, 4, 7, 9, 6, 2, 1 };
+
+typedef struct plot {
+    problem p;
+    bool along_axis;
+    int64_t n;
+    double values[PROBLEM_TENSORS][CURVE];
+} plot;
+
+static bool has_attr(const vjp_op_info *op, const char *name)
+{
+    for (int32_t i = 0; i < op->nattrs; i++)
+        if (strcmp(vjp_op_attr(op, i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+static double input_value(const plot *of, const vjp_tensor_info *tensor, int64_t i)
+{
+    if (tensor->shape_rule == VJP_SHAPE_SLOPE)
+        return SLOPE;
+    if (strcmp(tensor->name, "diff_dst") == 0)
+        return !of->along_axis || i == HOT ? 1 : 0;
+    return of->along_axis ? row_values[i] / 32 : (double)i / PER_UNIT - REACH;
+}
+
+/* A slope for each element, so that its gradient is each element's own and not a sum. */
+static void compute(plot *of)
+{
+    problem *p = &of->p;
+    const vjp_tensor *tensors[PROBLEM_TENSORS];
+    void *buffers[PROBLEM_TENSORS];
+    char reason[VJP_REASON_SIZE];
+    problem_contiguous(p, VJP_F64, VJP_F64, 1, &of->n, 1, &of->n);
+    for (int32_t t = 0; t < p->ntensors; t++) {
+        tensors[t] = &p->tensors[t];
+        buffers[t] = of->values[t];
+        for (int64_t i = 0; i < of->n && t < p->op->ninputs; i++)
+            of->values[t][i] = input_value(of, vjp_op_tensor(p->op, t), i);
+    }
+    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, buffers, p->ntensors, reason,
+                    sizeof reason) != VJP_OK)
+        broken("%s: %s", p->op->name, reason);
+}
+
+/* No activation is as steep as 4 but where it jumps: there the line is interrupted. */
+static void add_curve(chart *c, const char *name, bool dashed, const double *x, const double *y)
+{
+    for (int64_t i = 0; i < CURVE; i++) {
+        if (i > 0 && fabs(y[i] - y[i - 1]) > 4.0 / PER_UNIT)
+            chart_add(c, name, dashed, (x[i - 1] + x[i]) / 2, NAN);
+        chart_add(c, name, dashed, x[i], y[i]);
+    }
+}
+
+/* The forward comes last, dashed: where it covers a gradient both are seen. */
+static void add_curves(chart *c, const plot *of)
+{
+    const vjp_op_info *op = of->p.op;
+    const double *x = of->values[0];
+    double forward[CURVE];
+    for (int64_t i = 0; i < CURVE; i++)
+        forward[i] = (double)oracle_forward(&of->p, x[i], SLOPE);
+    for (int32_t t = op->ninputs; t < of->p.ntensors; t++)
+        add_curve(c, vjp_op_tensor(op, t)->name, false, x, of->values[t]);
+    add_curve(c, "dst", true, x, forward);
+}
+
+static void add_row(chart *c, const plot *of, int32_t tensor, bool dashed)
+{
+    for (int64_t i = 0; i < ROW; i++)
+        chart_add(c, vjp_op_tensor(of->p.op, tensor)->name, dashed, (double)i,
+                  of->values[tensor][i]);
+}
+
+static void add_rows(chart *c, const plot *of)
+{
+    int32_t ninputs = of->p.op->ninputs;
+    for (int32_t t = ninputs; t < of->p.ntensors; t++)
+        add_row(c, of, t, false);
+    for (int32_t t = 0; t < ninputs; t++)
+        if (strcmp(vjp_op_tensor(of->p.op, t)->name, "diff_dst") != 0)
+            add_row(c, of, t, true);
+}
+
+/* "prelu_backward, slope = 0.25, diff_dst = 1" */
+static void write_title(char *title, size_t size, const plot *of)
+{
+    char variant[VARIANT_TEXT], slope[32] = "";
+    for (int32_t t = 0; t < of->p.op->ninputs; t++)
+        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_SLOPE)
+            snprintf(slope, sizeof slope, ", %s = %g", vjp_op_tensor(of->p.op, t)->name, SLOPE);
+    snprintf(title, size, "%s%s, diff_dst = 1", variant_name(&of->p, variant), slope);
+    if (of->along_axis)
+        snprintf(title + strlen(title), size - strlen(title), " at %d, 0 elsewhere", HOT);
+}
+
+void plot_write(FILE *file, const vjp_op_info *op)
+{
+    plot of = { .p = variant_problem(op, 0), .along_axis = has_attr(op, "axis") };
+    char title[256];
+    of.n = of.along_axis ? ROW : CURVE;
+    write_title(title, sizeof title, &of);
+    if (of.along_axis)
+        problem_add_attr(&of.p, vjp_attr_s64("axis", 0)); /* of one dim */
+    compute(&of);
+    chart c = { .title = title, .unit = of.along_axis ? "index along axis" : "src" };
+    if (of.along_axis)
+        add_rows(&c, &of);
+    else
+        add_curves(&c, &of);
+    chart_file(file, &c);
+}
