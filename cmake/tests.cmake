@@ -78,7 +78,6 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE fuzz_ "" subject ${name})
     add_executable(${name} ${file})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/compat/infiniop) # ops.def
     target_link_libraries(${name} PRIVATE vjp_tool vjp_infiniop vjp_dnnl_graph vjp_test_build)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fuzz)

@@ -4,8 +4,8 @@
 # fuzz.sh SECONDS - run every fuzz target of build/fuzz for that long, one after the other.
 #
 # A target starts from tests/fuzz/corpus/<target> and from what earlier runs found, which is kept in
-# build/fuzz/corpus/<target>. Inputs that fail are written to build/fuzz/crashes, and the exit status
-# is then 1.
+# build/fuzz/corpus/<target>. Inputs that fail are written to build/fuzz/crashes, and the exit
+# status is then 1.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -91,7 +91,7 @@ static const struct op {
       (function)infiniop##stem,                                                  \
       infiniopDestroy##stem##Descriptor,                                         \
       _Generic(&infiniop##stem, run_3: 3, run_5: 5) },
-#include "ops.def"
+#include "../../compat/infiniop/ops.def"
 };
 
 enum {

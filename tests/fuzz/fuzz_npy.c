@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect(length > 0 && length < sizeof(reason), "a refusal without a reason");
         return 0;
     }
-    expect(offset <= size && npy_data_size(&tensor) == size - offset, "the data do not fill the file");
+    expect(offset <= size && npy_data_size(&tensor) == size - offset,
+           "the data do not fill the file");
     expect(vjp_tensor_strided(tensor.dtype, tensor.ndim, tensor.shape, tensor.strides, &checked) ==
                VJP_OK,
            "what was read is no tensor");

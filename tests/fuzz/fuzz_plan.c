@@ -272,7 +272,8 @@ static void check_workspace(const draft *d, size_t size)
 {
     double bytes_in = 0;
     for (int32_t i = 0; i < d->info->ninputs; i++)
-        bytes_in += (double)tensor_count(d->tensors[i]) * (double)vjp_dtype_size(d->tensors[i]->dtype);
+        bytes_in += (double)tensor_count(d->tensors[i]) *
+                    (double)vjp_dtype_size(d->tensors[i]->dtype);
     expect(size <= 256 * 1024 || (double)size <= bytes_in / 16, "the workspace is too large");
 }
 
@@ -288,7 +289,7 @@ static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
         if (kind == 1)
             address = bytes_u64(b);
         if (kind >= 2 && i > 0)
-            address = (uint64_t)(uintptr_t)buffers[bytes_below(b, i)] + (uint64_t)(int8_t)bytes_u8(b);
+            address = (uintptr_t)buffers[bytes_below(b, i)] + (uint64_t)(int8_t)bytes_u8(b);
         buffers[i] = (void *)(uintptr_t)address;
     }
     vjp_status status = vjp_plan_check(plan, buffers, reason, size, reason, sizeof(reason));
@@ -339,7 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status != VJP_OK) {
         check_refusal(status, plan, reason, reason_size);
     } else {
-        expect(plan && (reason_size == 0 || !reason[0]), "success without a plan, or with a reason");
+        expect(plan && (reason_size == 0 || !reason[0]), "success has no plan, or a reason");
         check_outputs(&d);
         check_workspace(&d, vjp_plan_workspace_size(plan));
         check_addresses(&b, &d, plan);
