@@ -74,8 +74,8 @@ F16, BF16, F32 = 1, 2, 3
 ANY, STRIDED = 1, 2
 
 
-def describe(slot, dtype, shape, how=1, layout=STRIDED):
-    dims = [byte for dim in shape for byte in (dim, 1)]
+def describe(slot, dtype, shape, how=1, layout=STRIDED, stride=1):
+    dims = [byte for dim in shape for byte in (dim, stride % 256)]
     return [DESCRIBE, slot, len(shape) + 1, how, dtype, layout, 1, *dims, 0]
 
 
@@ -109,6 +109,17 @@ for name, (kind, inputs, outputs, attrs) in KINDS.items():
         write("dnnl_graph", f"life-{name}-{dtype}",
               start + operation + through + work + filled + run + end)
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
+
+# A SoftMax that needs a scratchpad, and gets one that runs backwards.
+start = [ENGINE, 0, 0, STREAM, 0, 1, 0]
+for slot in (0, 1, 2):
+    start += describe(slot, F32, [16], how=2, stride=2)
+start += describe(3, 6, [100], how=2, stride=-1)
+operation = [OP, 0, 7, 65, 0, 2, 0, 1, 1, 2, *attr(0x30, 0, 2), PARTITION, 0, 0]
+work = [COMPILED, 0, 0, COMPILE, 0, 0, 0, 2, 0, 0, 0, 1, 1, 0, 2, COMPUTE, 0, 0]
+filled = [b for slot in range(4) for b in (TENSOR, slot, slot, 0, 2, 0)]
+write("dnnl_graph", "scratchpad-backwards",
+      start + operation + work + filled + [EXECUTE, 0, 0, 1, 0, 1, 1, 2, 3, 0])
 
 # ---- .npy files ----------------------------------------------------------------------------------
 
