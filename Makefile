@@ -4,6 +4,7 @@
 
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 PREFIX ?= /usr/local
+SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 # A first `make` must not ask for what only the tests need; a tree configured by hand keeps its choice.
@@ -13,10 +14,11 @@ TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
 NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
 NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
 NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc
+NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 \
+.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz \
 	numerics numerics-peers bench bench-peers docs install clean help
 
 all: configure ## build the library, examples and tools (default)
@@ -53,6 +55,12 @@ numerics-peers: all build/peers/complete ## PyTorch's and oneDNN's errors beside
 check-sanitize: ## the tests under ASan and UBSan, and under TSan
 	@scripts/need.sh $(NEED_TESTS)
 	@scripts/check.sh sanitize
+
+fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
+	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ)
+	@cmake --preset fuzz
+	@cmake --build build/fuzz $(JOBS) --target fuzzers
+	@scripts/fuzz.sh $(SECONDS)
 
 check-aarch64: ## the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)

@@ -76,6 +76,29 @@ if(VJP_EXAMPLES)
   endforeach()
 endif()
 
+# tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a
+# fuzzer; otherwise a test that replays the checked-in inputs.
+if(VJP_EXAMPLES AND VJP_COMPAT)
+  set(fuzz_dir ${PROJECT_SOURCE_DIR}/tests/fuzz)
+  file(GLOB targets CONFIGURE_DEPENDS ${fuzz_dir}/fuzz_*.c)
+  add_custom_target(fuzzers)
+  foreach(file IN LISTS targets)
+    get_filename_component(name ${file} NAME_WE)
+    string(REPLACE fuzz_ "" subject ${name})
+    add_executable(${name} ${file})
+    target_link_libraries(${name} PRIVATE vjp_tool vjp_infiniop vjp_dnnl_graph vjp_test_build)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fuzz)
+    if(VJP_SANITIZE MATCHES "fuzzer")
+      target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+      add_dependencies(fuzzers ${name})
+    else()
+      target_sources(${name} PRIVATE ${fuzz_dir}/replay.c)
+      add_test(NAME ${name} COMMAND ${name} ${fuzz_dir}/corpus/${subject})
+    endif()
+  endforeach()
+endif()
+
 # tests/exhaustive: a program that runs for an hour (make check-exhaustive), on the machine that
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)

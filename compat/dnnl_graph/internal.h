@@ -71,6 +71,9 @@ size_t dg_dtype_size(dnnl_data_type_t dtype);
 /* dg_lt_size - the bytes that a strided tensor needs; DG_UNKNOWN_SIZE if they cannot be told. */
 size_t dg_lt_size(const dg_lt *lt);
 
+/* dg_lt_has_negative_stride - of a tensor whose size is known. */
+int dg_lt_has_negative_stride(const dg_lt *lt);
+
 /* ---- tensor.c ----------------------------------------------------------------------------- */
 
 struct dnnl_graph_tensor {

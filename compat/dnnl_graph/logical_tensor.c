@@ -121,6 +121,14 @@ size_t dg_lt_size(const dg_lt *lt)
     return size;
 }
 
+int dg_lt_has_negative_stride(const dg_lt *lt)
+{
+    for (int i = 0; i < lt->ndims; i++)
+        if (lt->layout.strides[i] < 0)
+            return 1;
+    return 0;
+}
+
 /* ---- the API ------------------------------------------------------------------------------ */
 
 dnnl_status_t dnnl_graph_logical_tensor_init(dg_lt *logical_tensor, size_t tid,

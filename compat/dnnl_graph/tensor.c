@@ -13,20 +13,12 @@ static int is_scalar(const dg_lt *lt)
     return lt->property == dnnl_graph_tensor_property_host_scalar;
 }
 
-static int has_negative_stride(const dg_lt *lt)
-{
-    for (int i = 0; i < lt->ndims; i++)
-        if (lt->layout.strides[i] < 0)
-            return 1;
-    return 0;
-}
-
 /* allocate - give the tensor memory of its own. Where a stride is negative the data does not begin
  * at the lowest address, and a handle to it could not be freed. */
 static dnnl_status_t allocate(dnnl_graph_tensor_t tensor)
 {
     size_t size = dg_lt_size(&tensor->lt);
-    if (size == DG_UNKNOWN_SIZE || has_negative_stride(&tensor->lt))
+    if (size == DG_UNKNOWN_SIZE || dg_lt_has_negative_stride(&tensor->lt))
         return dnnl_invalid_arguments;
     tensor->handle = NULL;
     tensor->owned = 1;

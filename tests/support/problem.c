@@ -146,8 +146,8 @@ int tensor_same_shape(const vjp_tensor *a, const vjp_tensor *b)
 
 int64_t tensor_count(const vjp_tensor *tensor)
 {
-    int64_t count = 1;
-    for (int32_t d = 0; d < tensor->ndim; d++)
+    int64_t count = walk_tensor(tensor).more; /* 0 first: the other dims may say anything */
+    for (int32_t d = 0; count > 0 && d < tensor->ndim; d++)
         count *= tensor->shape[d];
     return count;
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_run.c - small problems computed between guard pages and compared with the oracle.
+ *
+ * The input chooses operator, dtypes, shape, attributes, strides, sharing and values. Whatever the
+ * library accepts must touch nothing but the outputs, keep its stated bounds, and have the same
+ * bits with every instruction set and in any order of the tasks.
+ */
+#include "base.h"
+#include "bytes.h"
+#include "cases.h"
+#include "dtypes.h"
+#include "isas.h"
+#include "trial.h"
+
+enum {
+    ELEMENTS = 2048,
+    REACH = 1 << 16 /* elements from the first of a tensor to its last */
+};
+
+/* ---- contexts ------------------------------------------------------------------------------ */
+
+static void backwards(void *user, int64_t ntasks, vjp_task task, void *arg)
+{
+    (void)user;
+    while (ntasks-- > 0)
+        task(arg, ntasks);
+}
+
+/* One for each instruction set that this machine has, and one whose tasks run backwards. */
+static int32_t contexts(vjp_context **list)
+{
+    static vjp_context *made[ISAS + 1];
+    static int32_t count;
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 1;
+    for (int32_t i = 0; !made[count] && i < ISAS; i++)
+        if ((made[count] = context_for_isa(all_isas[i], &options)))
+            count++;
+    if (!made[count]) {
+        options.num_threads = 0;
+        options.parallel_for = backwards;
+        expect(vjp_context_create(&options, &made[count], NULL, 0) == VJP_OK, "no context");
+    }
+    memcpy(list, made, sizeof(made));
+    return count + 1;
+}
+
+/* ---- the problem --------------------------------------------------------------------------- */
+
+static vjp_attr draw_attr(bytes *b, const vjp_attr_info *info)
+{
+    uint32_t bits;
+    vjp_attr attr = info->default_value;
+    attr.name = info->name;
+    attr.type = info->type;
+    switch (info->type) {
+    case VJP_ATTR_BOOL:
+        attr.value.b = bytes_below(b, 2);
+        break;
+    case VJP_ATTR_S64:
+        attr.value.s64 = (int8_t)bytes_u8(b);
+        break;
+    case VJP_ATTR_F32:
+        bits = (uint32_t)bytes_u64(b);
+        memcpy(&attr.value.f32, &bits, sizeof(bits));
+        break;
+    case VJP_ATTR_STR:
+        attr.value.str = bytes_choice(b, info->choices);
+        break;
+    }
+    return attr;
+}
+
+static void draw_strides(bytes *b, vjp_tensor *tensor)
+{
+    int64_t step = 1;
+    switch (bytes_below(b, 4)) {
+    case 0:
+        return;
+    case 1: /* anything small */
+        for (int32_t d = 0; d < tensor->ndim; d++)
+            tensor->strides[d] = (int8_t)bytes_u8(b);
+        return;
+    default: /* one after the other from either end, turned and padded */
+        for (int32_t i = 0, first = bytes_below(b, 2); i < tensor->ndim; i++) {
+            int32_t d = first ? i : tensor->ndim - 1 - i, bend = bytes_below(b, 8);
+            tensor->strides[d] = bend == 1 ? -step : bend == 2 ? 0 : step;
+            step = (step + (bend == 3)) * (tensor->shape[d] > 0 ? tensor->shape[d] : 1);
+        }
+    }
+}
+
+static int32_t draw_shape(bytes *b, int64_t shape[VJP_MAX_DIMS])
+{
+    int32_t ndim = bytes_below(b, VJP_MAX_DIMS + 1);
+    int64_t room = ELEMENTS;
+    for (int32_t d = 0; d < ndim; d++) {
+        int64_t dim = bytes_u8(b);
+        if (dim > 200)
+            dim = (dim - 200) * 32;
+        shape[d] = dim <= room ? dim : 1;
+        room /= shape[d] > 0 ? shape[d] : 1;
+    }
+    return ndim;
+}
+
+/* A slope is one element, one for each channel, or part of the data's shape. */
+static int32_t draw_slope(bytes *b, int32_t ndim, const int64_t *shape, int64_t *slope)
+{
+    int32_t kind = bytes_below(b, 3), skip = ndim > 0 ? bytes_below(b, ndim) : 0;
+    slope[0] = 1;
+    if (kind == 0 || ndim == 0)
+        return bytes_below(b, 2);
+    if (kind == 1) {
+        slope[0] = shape[bytes_below(b, ndim)];
+        return 1;
+    }
+    for (int32_t d = skip; d < ndim; d++)
+        slope[d - skip] = bytes_below(b, 2) ? 1 : shape[d];
+    return ndim - skip;
+}
+
+static int reaches_too_far(const vjp_tensor *tensor)
+{
+    int64_t lowest, highest;
+    tensor_extent(tensor, &lowest, &highest);
+    return highest - lowest >= REACH;
+}
+
+/* Returns 0 if the problem is larger than it should be. */
+static int draw_problem(bytes *b, problem *p)
+{
+    case_dtypes pairs[CASE_DTYPES];
+    int64_t shape[VJP_MAX_DIMS] = { 0 }, slope[VJP_MAX_DIMS] = { 0 };
+    *p = problem_start(vjp_op_at(bytes_below(b, vjp_op_count()))->name);
+    case_dtypes pair = pairs[bytes_below(b, case_dtypes_of(p->op->name, pairs))];
+    int32_t ndim = draw_shape(b, shape), slope_ndim = draw_slope(b, ndim, shape, slope);
+    problem_contiguous(p, pair.dtype, pair.wide, ndim, shape, slope_ndim, slope);
+    for (int32_t i = 0; i < p->op->nattrs; i++)
+        if (vjp_op_attr(p->op, i)->required || bytes_below(b, 2))
+            problem_add_attr(p, draw_attr(b, vjp_op_attr(p->op, i)));
+    for (int32_t i = 0; i < p->ntensors; i++) {
+        draw_strides(b, &p->tensors[i]);
+        if (reaches_too_far(&p->tensors[i]))
+            return 0;
+    }
+    for (int32_t o = p->op->ninputs; o < p->ntensors; o++) {
+        int32_t i = bytes_below(b, 2 * p->op->ninputs);
+        int taken = o > p->op->ninputs && p->home[p->op->ninputs] == i; /* by the output before */
+        if (i < p->op->ninputs && !taken && p->tensors[i].dtype == p->tensors[o].dtype &&
+            tensor_same_shape(&p->tensors[i], &p->tensors[o]))
+            problem_share(p, o, i);
+    }
+    return 1;
+}
+
+/* Attributes that are not finite, or lines that a sum in the oracle's type cannot follow. */
+static int oracle_answers(const problem *p)
+{
+    for (int32_t i = 0; i < p->nattrs; i++)
+        if (p->attrs[i].type == VJP_ATTR_F32 && !__builtin_isfinite(p->attrs[i].value.f32))
+            return 0;
+    return 1;
+}
+
+/* What is left of the input are the values of inputs that may have any. */
+static void set_values(bytes *b, trial *t)
+{
+    double values[64];
+    for (int32_t i = 0; i < t->p.op->ninputs && b->left > 0; i++) {
+        int64_t count = tensor_count(&t->p.tensors[i]), n = 0;
+        if (t->p.home[i] != i || count == 0 || oracle_home_domain(&t->p, i) != ORACLE_ANY)
+            continue;
+        for (; n < count && n < COUNT_OF(values) && (n == 0 || b->left > 0); n++)
+            values[n] = element_from_bits(t->p.tensors[i].dtype, bytes_u64(b));
+        trial_set(t, i, values, n);
+    }
+}
+
+static void free_attrs(const problem *p)
+{
+    for (int32_t i = 0; i < p->nattrs; i++)
+        if (p->attrs[i].type == VJP_ATTR_STR)
+            free((char *)p->attrs[i].value.str);
+}
+
+static void run(bytes *b, const problem *p)
+{
+    vjp_context *list[ISAS + 1];
+    int32_t count = contexts(list);
+    trial t;
+    trial_open(&t, p, bytes_u8(b));
+    set_values(b, &t);
+    trial_run(&t, list[0], 0xa5);
+    if (oracle_answers(p))
+        trial_check(&t);
+    trial_result wanted = trial_bits(&t);
+    for (int32_t i = 1; i < count; i++) {
+        trial_run(&t, list[i], 0x5a);
+        trial_check_same(&t, wanted, vjp_context_isa(list[i]));
+    }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bytes b = { data, size };
+    problem p;
+    vjp_context *list[ISAS + 1];
+    vjp_plan *plan;
+    char reason[VJP_REASON_SIZE];
+    contexts(list);
+    if (draw_problem(&b, &p)) {
+        vjp_status status = problem_create(&p, list[0], &plan, reason);
+        vjp_plan_destroy(plan);
+        if (status == VJP_OK)
+            run(&b, &p);
+        else
+            expect(status == VJP_BAD_STRIDES || status == VJP_BAD_SHAPE ||
+                       status == VJP_BAD_ATTRIBUTE,
+                   reason);
+    }
+    free_attrs(&p);
+    return 0;
+}
