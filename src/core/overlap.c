@@ -109,9 +109,9 @@ vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
 {
     int64_t size = (int64_t)vjp_dtype_size(tensor->dtype);
     vjpi_span span = { 0, size };
+    if (vjpi_numel(tensor) == 0)
+        return (vjpi_span){ 0, 0 }; /* whose reaches need not fit */
     for (int32_t d = 0; d < tensor->ndim; d++) {
-        if (tensor->shape[d] == 0)
-            return (vjpi_span){ 0, 0 };
         if (tensor->shape[d] == 1)
             continue;
         int64_t reach = (tensor->shape[d] - 1) * tensor->strides[d] * size;

@@ -153,16 +153,18 @@ static void add_zero(vjpi_cpu_plan *plan, const vjpi_call *call)
     vjpi_nest *nest = &plan->nests[0];
     nest->noperands = call->ntensors;
     nest->nunits = vjpi_numel(sum);
+    if (nest->nunits == 0)
+        return;
     nest->nunit_axes = nest->naxes = sum->ndim;
     for (int32_t i = plan->first_sum; i < call->ntensors; i++) {
         nest->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
         for (int32_t d = 0; d < sum->ndim; d++) {
             nest->axes[d].count = sum->shape[d];
-            nest->axes[d].step[i] = call->tensors[i].strides[d] * nest->size[i];
+            if (sum->shape[d] > 1) /* else the stride may be anything */
+                nest->axes[d].step[i] = call->tensors[i].strides[d] * nest->size[i];
         }
     }
-    if (nest->nunits > 0)
-        add_stage(plan, 0, nest->nunits, 0)->run = vjpi_zero_units;
+    add_stage(plan, 0, nest->nunits, 0)->run = vjpi_zero_units;
 }
 
 static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int64_t elements,

@@ -216,7 +216,8 @@ static void add_zero(const vjpi_call *call, vjpi_cuda_plan *plan)
     for (int32_t d = 0; d < sum->ndim; d++) {
         loop->outer[d].n = sum->shape[d];
         for (int32_t i = call->op->info.ninputs + call->op->nfull; i < call->ntensors; i++)
-            loop->outer[d].step[i] = call->tensors[i].strides[d] * plan->size[i];
+            if (sum->shape[d] > 1 && loop->nouts > 0) /* else the stride may be anything */
+                loop->outer[d].step[i] = call->tensors[i].strides[d] * plan->size[i];
     }
     plan->nstages = loop->nouts > 0;
 }

@@ -38,6 +38,15 @@ for op in range(OPS):
     write("plan", f"op{op}-dense", [op, 5, op % 4, 3, 1, 2, 3, 4, *[0, 1] * op, *[23] * 8])
     write("plan", f"op{op}-huge", [op, 5, op % 4, 3, 1, 231, 225, 232, *noise(32)])
 
+# Outputs whose strides may or may not put two elements on one address, and outputs near an input.
+SAME, STRIDES, NEAR = 23, 5, 2
+for number, strides in enumerate([(3, 1), (2, 1), (1, 1), (1, 3), (2, 3), (-3, 1), (4, 6), (5, 2)]):
+    turned = [stride % 256 for stride in strides]
+    write("plan", f"strides{number}", [0, 5, 1, 2, 1, 3, 3, SAME, SAME, STRIDES, *turned, 0, 0, 1])
+for number, offset in enumerate([0, 4, 8, 36, -4, -36, 2, 12]):
+    write("plan", f"near{number}", [0, 5, 1, 2, 1, 3, 3, SAME, SAME, SAME, 0, 0, 1, 0, 0, 0, NEAR, 0,
+                                    offset % 256])
+
 # ---- infiniop: a handle, five tensors, each operator created, run and destroyed ------------------
 
 CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP = range(8)
@@ -108,6 +117,9 @@ for name, (kind, inputs, outputs, attrs) in KINDS.items():
         end = [DESTROY, 0, 0, DESTROY, 2, 0, DESTROY, 3, 0, COMPUTE, 0, 0, DESTROY, 4, 0]
         write("dnnl_graph", f"life-{name}-{dtype}",
               start + operation + through + work + filled + run + end)
+    smaller = describe(0, dtype, [1, 1, 1]) + [TENSOR, 0, 0, 0, 2, 0]
+    write("dnnl_graph", f"smaller-{name}",
+          start + operation + through + work + filled + smaller + run)
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
 
 # A SoftMax that needs a scratchpad, and gets one that runs backwards.
@@ -133,14 +145,14 @@ for number, (descr, item) in enumerate([("<f8", 8), ("<f4", 4), ("<f2", 2), ("<V
                                         ("bfloat16", 2)]):
     write("npy", f"dtype{number}", npy(
         f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 3), }}   \n", bytes(6 * item)))
-write("npy", "fortran", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", bytes(24)))
+write("npy", "fortran", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", bytes(24)))
 write("npy", "scalar", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes(4), 2))
 write("npy", "empty", npy("{'shape': (0, 7L), \"descr\": '|V2', 'fortran_order': True}\n", b"", 3))
 write("npy", "huge", npy("{'descr': '<f8', 'fortran_order': True, 'shape': "
                          "(4294967296, 4294967296, 9223372036854775807), }"))
 write("npy", "many", npy("{'descr': '<f2', 'fortran_order': False, 'shape': ("
                          + "1, " * 13 + "), }", bytes(2)))
-write("npy", "big-endian", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", bytes(4)))
+write("npy", "big-endian", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", bytes(4)))
 write("npy", "twice", npy("{'shape': (1,), 'shape': (1,)}"))
 write("npy", "open", npy("{'descr': '<f4', 'fortran_order': Tr"))
 
