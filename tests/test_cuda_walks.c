@@ -49,6 +49,28 @@ static void larger_problems_are_covered(void **state)
     walk_drawn(unit_quick() ? 2 : 16, CASE_MEDIUM);
 }
 
+/* Every layout of every operator, axis and slope, with a dtype each. */
+static void walk_layouts(int32_t ndim, const int64_t *shape)
+{
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (int32_t rule = 0; rule <= ndim + 1; rule++)
+            for (int layout = 0; layout < CUDA_BOTH_LAYOUTS; layout++) {
+                case_dtypes pairs[CASE_DTYPES];
+                int32_t n = case_dtypes_of(vjp_op_at(op)->name, pairs);
+                problem p = cuda_problem(vjp_op_at(op)->name, pairs[(rule + layout) % n], ndim,
+                                         shape, rule, layout);
+                walk_problem(&p, (uint64_t)(layout + 100 * rule));
+            }
+}
+
+static void layouts_are_covered(void **state)
+{
+    (void)state;
+    walk_layouts(2, (int64_t[]){ 70, 48 });
+    walk_layouts(2, (int64_t[]){ 21, 65 });
+    walk_layouts(3, (int64_t[]){ 4, 24, 16 });
+}
+
 /* A few dtypes and layouts of every operator, axis and slope. */
 static void walk_shape(int32_t ndim, const int64_t *shape, uint64_t number)
 {
@@ -100,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_problems_are_covered),
         cmocka_unit_test(larger_problems_are_covered),
+        cmocka_unit_test(layouts_are_covered),
         cmocka_unit_test(long_rows_and_columns_are_covered),
         cmocka_unit_test(rows_and_columns_of_any_length_are_covered),
         cmocka_unit_test(every_kernel_was_met),

@@ -70,6 +70,8 @@ static void lay_out(vjp_tensor *tensor, int layout)
     }
     if (layout == CUDA_BACKWARD && tensor->ndim > 0)
         tensor->strides[tensor->ndim - 1] *= -1;
+    if (layout == CUDA_PADDED && tensor->ndim > 0)
+        tensor->strides[0] += 16;
     if (layout == CUDA_REPEATED)
         memset(tensor->strides, 0, sizeof tensor->strides);
 }

@@ -31,6 +31,7 @@ enum {
     CUDA_PLAIN,
     CUDA_TURNED,   /* dims in the other order in memory */
     CUDA_BACKWARD, /* the last dim from its end */
+    CUDA_PADDED,   /* 16 elements between the first dim's indices */
     CUDA_REPEATED, /* one element */
     CUDA_LAYOUTS,
     CUDA_BOTH_LAYOUTS = 2 * CUDA_LAYOUTS - 1
