@@ -2,6 +2,8 @@
 /* test_cuda_walks.c - the launches of CUDA plans cover each element once, at its own address: the
  * kernels' index arithmetic, walked on the CPU. Needs no GPU.
  */
+#include <string.h>
+
 #include "unit.h"
 #include "walk.h"
 
@@ -71,6 +73,27 @@ static void layouts_are_covered(void **state)
     walk_layouts(3, (int64_t[]){ 4, 24, 16 });
 }
 
+/* The last input lies along y, and something forbids vectors: its rows, the distance of its tiles,
+ * or the first input. */
+static void odd_tiles_are_covered(void **state)
+{
+    (void)state;
+    const int64_t shape[] = { 3, 72, 64 };
+    const int64_t turned[][3] = { { 4608, 1, 72 }, { 5120, 1, 73 }, { 4609, 1, 72 } };
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (int64_t i = 0; i < COUNT_OF(turned); i++)
+            for (int64_t step = 1; step <= 2; step++)
+                for (uint64_t number = 0; number < 4; number++) {
+                    case_dtypes same = { VJP_F32, VJP_F32 };
+                    problem p = cuda_problem(vjp_op_at(op)->name, same, 3, shape, 3, CUDA_PLAIN);
+                    vjp_tensor *last = &p.tensors[p.op->ninputs - 1];
+                    memcpy(last->strides, turned[i], sizeof turned[i]);
+                    for (int32_t d = 0; d < 3; d++)
+                        p.tensors[0].strides[d] *= step;
+                    walk_problem(&p, number);
+                }
+}
+
 /* A few dtypes and layouts of every operator, axis and slope. */
 static void walk_shape(int32_t ndim, const int64_t *shape, uint64_t number)
 {
@@ -123,6 +146,7 @@ int main(void)
         cmocka_unit_test(small_problems_are_covered),
         cmocka_unit_test(larger_problems_are_covered),
         cmocka_unit_test(layouts_are_covered),
+        cmocka_unit_test(odd_tiles_are_covered),
         cmocka_unit_test(long_rows_and_columns_are_covered),
         cmocka_unit_test(rows_and_columns_of_any_length_are_covered),
         cmocka_unit_test(every_kernel_was_met),

@@ -163,13 +163,19 @@ static void turned_vector(const walker *w, const place *corner, int64_t row, int
                                                  ? turned_address(w, corner, i, p, row)
                                                  : address(w, &run, i, p));
     }
-    for (int32_t i = 0; i < w->noperands && w->n > 1 && column + w->n <= columns; i++) {
-        bool turned = w->loop->turned >> i & 1;
-        if (takes_part(w, i) && (turned || w->loop->x.step[i] != 0))
-            cuda_require(w->c, (turned ? turned_address(w, corner, i, column, 0)
-                                       : address(w, &run, i, column)) % VJPI_CUDA_VECTOR == 0,
+    for (int32_t i = 0; i < w->noperands && w->n > 1 && column + w->n <= columns; i++)
+        if (takes_part(w, i) && !(w->loop->turned >> i & 1) && w->loop->x.step[i] != 0)
+            cuda_require(w->c, address(w, &run, i, column) % VJPI_CUDA_VECTOR == 0,
                          "a vector of a tile is not aligned", i);
-    }
+}
+
+/* read_tile: vectors run down each column. */
+static void check_columns(const walker *w, const place *corner, int64_t columns, int64_t rows)
+{
+    for (int32_t i = 0; i < w->nin && w->n > 1 && w->x == 0 && rows >= w->n; i++)
+        for (int64_t column = 0; column < columns && w->loop->turned >> i & 1; column++)
+            cuda_require(w->c, turned_address(w, corner, i, column, 0) % VJPI_CUDA_VECTOR == 0,
+                         "a vector of a turned tile is not aligned", i);
 }
 
 static void turned_kernel(const walker *w)
@@ -185,6 +191,7 @@ static void turned_kernel(const walker *w)
     move_outer(w, &corner, 0, w->loop->nouter, rest / w->loop->yblocks);
     move(w, &corner, &w->loop->x, x);
     move(w, &corner, &w->loop->y, y);
+    check_columns(w, &corner, columns, rows);
     for (int64_t s = 0; s < side * side / w->n / VJPI_CUDA_THREADS; s++) {
         int64_t i = s * VJPI_CUDA_THREADS + w->x, row = i / (side / w->n);
         int64_t column = i % (side / w->n) * w->n;
