@@ -3,8 +3,8 @@
  *
  * Kernels come in two kinds. With N > 1 they move N elements, 16 bytes, at a time: every operand is
  * dense along x (or, in maps, one repeated element), and all begin at the same place within a
- * vector (`shift` elements behind its start). Vector v then has the elements from v * N - shift on; at the ends of
- * a run some are missing. With N = 1 any step will do. */
+ * vector (`shift` elements behind its start). Vector v then has the elements from v * N - shift on;
+ * at the ends of a run some are missing. With N = 1 any step will do. */
 
 /* N elements of type E as they lie in memory. Pairs of 16-bit elements stay in one register. */
 template <class E, int N, bool PAIRED = sizeof(E) == 2 && N % 2 == 0>
@@ -143,8 +143,8 @@ template <int N> struct values {
     T lane[N];
 };
 
-/* The formula: FULL outputs, SUM values behind them; or TERMS of a row sum. `sum` is the row sum, if
- * it was not fetched with the inputs. */
+/* The formula: FULL outputs, SUM values behind them; or TERMS of a row sum. `sum` is the row sum,
+ * if it was not fetched with the inputs. */
 template <class Op, int PART, int N, int COUNT>
 INLINE void evaluate(const packs<Op, N, COUNT> &in, const values<N> &sum, const float *constants,
                      values<N> *out)

@@ -80,7 +80,8 @@ static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
     int count = 0, major = 0, minor = 0, id = ctx->options.device_id;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && (id < 0 || id >= count))
-        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no CUDA device %d, there %s %d",
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "options: there is no CUDA device %d, there %s %d",
                            id, count == 1 ? "is" : "are", count);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element.cuh - one element: the compute type T and its arithmetic, and how the dtypes are stored. */
+/* element.cuh - one element: the compute type T and its arithmetic, and how dtypes are stored. */
 
 #define INLINE static __device__ __forceinline__
 #define INLINE_MEMBER __device__ __forceinline__

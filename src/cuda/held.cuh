@@ -31,8 +31,8 @@ template <class Op, int PART, int N> INLINE void *room_behind(int held)
     return (char *)shared + (size + 15) / 16 * 16;
 }
 
-/* Start to copy 16 bytes and more. Copies are waited for by what was committed together: all but the
- * last `still` commits. */
+/* Start to copy 16 bytes and more. Copies are waited for by what was committed together: all but
+ * the last STILL commits. */
 template <class P> INLINE void start_copy(P &to, const P *from)
 {
     UNROLL

@@ -80,7 +80,7 @@ template <> struct lanes<1> {
         static constexpr int nin = name##_nin, nfull = name##_nfull, nsums = name##_nsums;   \
         static constexpr int nrowsums = name##_nrowsums, nouts = nfull + nsums;              \
         static constexpr int noperands = nin + nouts + nrowsums;                             \
-        static __host__ __device__ constexpr bool wide(int i)                                                   \
+        static __host__ __device__ constexpr bool wide(int i)                                \
         {                                                                                    \
             const bool flags[] = { inputs outputs true };                                    \
             return flags[i];                                                                 \

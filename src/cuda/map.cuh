@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, across = TILE / N;
     uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
     int64_t x = (int64_t)xb * TILE, y = (int64_t)(rest % loop.yblocks) * TILE;
-    int columns = (int)min((int64_t)TILE, loop.x.n - x), rows = (int)min((int64_t)TILE, loop.y.n - y);
+    int columns = (int)min((int64_t)TILE, loop.x.n - x);
+    int rows = (int)min((int64_t)TILE, loop.y.n - y);
     int tile = 0;
     place corner = place_start<Op>(loop);
     move_outer<Op>(corner, loop, 0, loop.nouter, rest / loop.yblocks);

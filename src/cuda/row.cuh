@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
     UNROLL
     for (int j = 0; j < HELD; j++)
         if (share.first + j * share.stride < vectors)
-            fetch_all<false>(in[j], run, loop.x, head + (share.first + j * share.stride) * N, n, true);
+            fetch_all<false>(in[j], run, loop.x, head + (share.first + j * share.stride) * N, n,
+                             true);
     if (has_single)
         fetch_all<false>(one, run, loop.x, single, n, true);
     UNROLL

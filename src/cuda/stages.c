@@ -37,9 +37,9 @@ static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
     return true;
 }
 
-/* Can operands 0 .. ntile - 1 be moved in vectors along x? The kernels know of operands that are one
- * element all along x: any input of a map, else those in `repeated`. Columns come in whole vectors
- * only. */
+/* Can operands 0 .. ntile - 1 be moved in vectors along x? The kernels know of operands that are
+ * one element all along x: any input of a map, else those in `repeated`. Columns come in whole
+ * vectors only. */
 static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
                          uint32_t repeated, vjpi_cuda_stage *stage)
 {
@@ -161,7 +161,9 @@ static int64_t workspace_limit(const vjpi_call *call)
     for (int32_t i = 0; i < call->op->info.ninputs; i++)
         bytes += (double)vjpi_numel(&call->tensors[i]) * (double)vjp_dtype_size(call->dtype);
     bytes /= WORKSPACE_SHARE;
-    return bytes < WORKSPACE_LEAST ? WORKSPACE_LEAST : bytes < 1e18 ? (int64_t)bytes : INT64_MAX / 8;
+    if (bytes < WORKSPACE_LEAST)
+        return WORKSPACE_LEAST;
+    return bytes < 1e18 ? (int64_t)bytes : INT64_MAX / 8;
 }
 
 /* The bytes of a fold's partial sums, with vectors and without: the more of both. */
@@ -172,10 +174,11 @@ static int64_t partials_size(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *
         for (int exact = 0; exact <= vectors; exact++) {
             vjpi_cuda_launch launch;
             vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
+            if (launch.loop.nsegments == 1)
+                continue; /* it stores its sums itself */
             int64_t size = launch.loop.nsegments * plan->nsums * launch.loop.nouts *
                            plan->compute_size;
-            if (launch.loop.nsegments > 1 && size > most)
-                most = size;
+            most = size > most ? size : most;
         }
     return most;
 }
@@ -196,11 +199,11 @@ static int64_t add_fold(const vjpi_call *call, const vjpi_loop *from, int32_t nt
             repeated |= 1u << i; /* it has the sums' shape, and the sums run along x */
     find_vectors(plan, ntile, ntile > call->op->info.ninputs ? call->op->info.ninputs : -1,
                  repeated, stage);
-    int64_t results = 1;
+    double sums_size = (double)plan->nsums * (double)plan->compute_size; /* may pass 63 bits */
     for (int32_t d = 0; d < from->ndim; d++)
-        results *= from->dims[d].reduced ? 1 : from->dims[d].n;
-    stage->most_segments = (workspace_limit(call) - plan->rowsums_size - 2 * plan->compute_size) /
-                           (results * plan->nsums * plan->compute_size);
+        sums_size *= from->dims[d].reduced ? 1 : (double)from->dims[d].n;
+    int64_t room = workspace_limit(call) - plan->rowsums_size - 2 * plan->compute_size;
+    stage->most_segments = (int64_t)((double)room / sums_size);
     return partials_size(plan, stage);
 }
 
