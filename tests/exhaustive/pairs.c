@@ -46,7 +46,7 @@ static void *open_pairs(const job *j)
 static void check_chunk(const pairs *s, const job *j, int64_t input, double slope, int depends,
                         const uint16_t *got, int64_t first, int64_t n, worst w[WORSTS])
 {
-    double exact[CHUNK];
+    double exact[CHUNK] = { 0 }; /* gcc does not see that n is above 0 */
     int correctly = j->limit[ANY_GRADIENT] == 0.5;
     for (int64_t i = 0; i < n; i++)
         exact[i] = depends ? slope * s->gradients[first + i] : 0.0;
