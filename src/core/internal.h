@@ -39,6 +39,8 @@ typedef struct vjpi_op {
 
 const vjpi_op *vjpi_op_find(const char *name);
 
+#define VJPI_VERSION (VJP_VERSION_MAJOR * 10000 + VJP_VERSION_MINOR * 100 + VJP_VERSION_PATCH)
+
 /* ---- status.c ----------------------------------------------------------------------------- */
 
 /* Where a refusal's sentence goes. */
@@ -99,6 +101,12 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
 
 int64_t vjpi_numel(const vjp_tensor *tensor);
 
+/* Bytes of the first n tensors; as a double, since together they may pass 63 bits. */
+double vjpi_total_bytes(const vjpi_call *call, int32_t n);
+
+/* The workspace that a plan may ask for: 256 KiB or, if that is more, 1/16 of its inputs' bytes. */
+double vjpi_workspace_limit(const vjpi_call *call);
+
 /* ---- the devices -------------------------------------------------------------------------- */
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
@@ -129,7 +137,7 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
 #define VJPI_CUDA_SYMBOL "vjpi_cuda_module"
 
 typedef struct vjpi_module {
-    int32_t version; /* vjp_version() of the library it was built with */
+    int32_t version; /* VJPI_VERSION of the library it was built with */
     size_t sizes[2]; /* of a context and of a call: both sides must see the same structs */
     const vjpi_backend *backend;
 } vjpi_module;

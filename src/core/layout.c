@@ -18,6 +18,21 @@ int64_t vjpi_numel(const vjp_tensor *tensor)
     return numel;
 }
 
+double vjpi_total_bytes(const vjpi_call *call, int32_t n)
+{
+    double bytes = 0;
+    for (int32_t i = 0; i < n; i++)
+        bytes += (double)vjpi_numel(&call->tensors[i]) *
+                 (double)vjp_dtype_size(call->tensors[i].dtype);
+    return bytes;
+}
+
+double vjpi_workspace_limit(const vjpi_call *call)
+{
+    double share = vjpi_total_bytes(call, call->op->info.ninputs) / 16;
+    return share > 256 << 10 ? share : 256 << 10;
+}
+
 /* Turn dim d around in every operand if the output walks it downwards. */
 static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t output)
 {

@@ -50,7 +50,7 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
         vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s", dlerror());
         return NULL;
     }
-    if (module->version != vjp_version() || module->sizes[0] != sizeof(vjp_context) ||
+    if (module->version != VJPI_VERSION || module->sizes[0] != sizeof(vjp_context) ||
         module->sizes[1] != sizeof(vjpi_call)) {
         vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: " VJPI_CUDA_MODULE " belongs to another version");
         return NULL;

@@ -49,5 +49,5 @@ vjp_status vjpi_refuse(vjpi_reason reason, vjp_status status, const char *format
 
 int32_t vjp_version(void)
 {
-    return VJP_VERSION_MAJOR * 10000 + VJP_VERSION_MINOR * 100 + VJP_VERSION_PATCH;
+    return VJPI_VERSION;
 }

@@ -18,7 +18,6 @@
 #define FEW_ROWS 8
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDE_TASKS 16        /* most tasks that have their rooms there */
-#define WORKSPACE_LEAST (256 << 10) /* what any plan may ask for; else 1/16 of its inputs */
 #define WORKSPACE_ALIGNMENT 64
 
 static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
@@ -47,16 +46,6 @@ static const char *no_error(const vjp_context *ctx)
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
-
-/* Bytes of the first n tensors; as a double, since together they may pass 63 bits. */
-static double total_bytes(const vjpi_call *call, int32_t n)
-{
-    double bytes = 0;
-    for (int32_t i = 0; i < n; i++)
-        bytes += (double)vjpi_numel(&call->tensors[i]) *
-                 (double)vjp_dtype_size(call->tensors[i].dtype);
-    return bytes;
-}
 
 /* How many tasks to make of units that hold so many elements together. */
 static int64_t task_count(int64_t nunits, int64_t elements)
@@ -100,8 +89,7 @@ static int32_t levels_for(int64_t rows)
 static int64_t widest_sums(const vjpi_call *call, const vjpi_nest *narrow)
 {
     int64_t size = WIDEST, rows = levels_for(narrow->nsteps) + 1;
-    double limit = total_bytes(call, call->op->info.ninputs) / 16;
-    limit = limit > WORKSPACE_LEAST ? limit : WORKSPACE_LEAST;
+    double limit = vjpi_workspace_limit(call);
     if (narrow->sums_inner || narrow->packed)
         return VJPI_SUMS_SIZE;
     /* each task's room, and a row for each of up to twice as many segments */
@@ -247,7 +235,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     plan->kernels = &plan->set->kernels[op->formula][call->choice][call->wide];
     plan->ninputs = op->info.ninputs;
     memcpy(plan->constants, call->constants, sizeof(plan->constants));
-    plan->stream = total_bytes(call, call->ntensors) > (double)ctx->cache_size;
+    plan->stream = vjpi_total_bytes(call, call->ntensors) > (double)ctx->cache_size;
     if (op->kind == VJPI_FOLD) {
         prepare_fold(call, operands, elements, plan);
     } else if (elements > 0 && op->kind == VJPI_ROW) {

@@ -288,7 +288,7 @@ static const vjpi_backend backend = {
 /* What core/module.c looks up. */
 extern const vjpi_module vjpi_cuda_module;
 __attribute__((visibility("default"))) const vjpi_module vjpi_cuda_module = {
-    VJP_VERSION_MAJOR * 10000 + VJP_VERSION_MINOR * 100 + VJP_VERSION_PATCH,
+    VJPI_VERSION,
     { sizeof(vjp_context), sizeof(vjpi_call) },
     &backend,
 };

@@ -17,6 +17,7 @@ typedef struct vjpi_cuda_axis {
 /* What x, y and the outer axes mean differs:
  *
  *   map     x, y: the sides of a block's tile; outer: all others
+ *   turned  as map
  *   row     x: the axis that is summed; outer: the others, one row for each index
  *   longer  as row
  *   column  y: the axis that is summed; x: the columns; outer: all others
@@ -29,7 +30,7 @@ typedef struct vjpi_cuda_loop {
     vjpi_cuda_axis x, y;
     int32_t nkept, nouter;
     vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last turns fastest */
-    uint32_t xblocks, yblocks; /* map, column, across: blocks that cover x, y */
+    uint32_t xblocks, yblocks; /* blocks that cover x, y; along: pieces that cover x */
     int32_t lanes;             /* row: threads that share a row, if they are of one warp; else 0 */
     int32_t exact;             /* along: runs begin and end where vectors do */
     int32_t cluster;           /* longer, column: blocks that share a row; 1 without clusters */

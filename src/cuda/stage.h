@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage.h - a CUDA plan is a short list of stages, each one launch, queued one after the other. */
+/* stage.h - a CUDA plan is one stage or two, queued one after the other. A stage is one launch, and
+ * one more where the segments of a sum are joined. */
 #ifndef VJPI_CUDA_STAGE_H
 #define VJPI_CUDA_STAGE_H
 
@@ -17,7 +18,7 @@ typedef enum vjpi_cuda_kind {
 } vjpi_cuda_kind;
 
 /* A loop and how it is done. The numbers of a launch depend on whether the addresses of a run allow
- * vectors, so vjpi_cuda_launch finds them at each run. */
+ * vectors, so vjpi_cuda_shape finds them at each run. */
 typedef struct vjpi_cuda_stage {
     vjpi_cuda_kind kind;
     bool vectors;       /* the steps allow vectors; the addresses may still forbid them */

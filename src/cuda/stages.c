@@ -4,9 +4,7 @@
 
 #include "cuda/stage.h"
 
-#define WORKSPACE_LEAST 262144 /* bytes that a plan may always ask for */
-#define WORKSPACE_SHARE 16     /* or this part of its inputs' bytes */
-#define NARROW 8     /* columns too few to be worth reading side by side */
+#define NARROW 8               /* columns too few to be worth reading side by side */
 #define FEW_BLOCKS 64          /* that cannot fill the GPU, */
 #define MANY_ELEMENTS 1048576  /* where there is so much to do */
 
@@ -155,17 +153,6 @@ static void add_map(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static int64_t workspace_limit(const vjpi_call *call)
-{
-    double bytes = 0;
-    for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        bytes += (double)vjpi_numel(&call->tensors[i]) * (double)vjp_dtype_size(call->dtype);
-    bytes /= WORKSPACE_SHARE;
-    if (bytes < WORKSPACE_LEAST)
-        return WORKSPACE_LEAST;
-    return bytes < 1e18 ? (int64_t)bytes : INT64_MAX / 8;
-}
-
 /* The bytes of a fold's partial sums, with vectors and without: the more of both. */
 static int64_t partials_size(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage)
 {
@@ -202,8 +189,9 @@ static int64_t add_fold(const vjpi_call *call, const vjpi_loop *from, int32_t nt
     double sums_size = (double)plan->nsums * (double)plan->compute_size; /* may pass 63 bits */
     for (int32_t d = 0; d < from->ndim; d++)
         sums_size *= from->dims[d].reduced ? 1 : (double)from->dims[d].n;
-    int64_t room = workspace_limit(call) - plan->rowsums_size - 2 * plan->compute_size;
-    stage->most_segments = (int64_t)((double)room / sums_size);
+    double room = vjpi_workspace_limit(call) -
+                  (double)(plan->rowsums_size + 2 * plan->compute_size);
+    stage->most_segments = (int64_t)(room / sums_size);
     return partials_size(plan, stage);
 }
 
@@ -270,6 +258,21 @@ static int64_t add_fold_and_map(const vjpi_call *call, int32_t ntile, vjpi_cuda_
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
+static int64_t compute_size_of(vjp_dtype dtype)
+{
+    enum {
+#define DTYPE(name, suffix, size, compute) SIZE_##name = size,
+#include "dtypes.def"
+#undef DTYPE
+    };
+    switch (dtype) {
+#define DTYPE(name, suffix, size, compute) case VJP_##suffix: return SIZE_##compute;
+#include "dtypes.def"
+#undef DTYPE
+    }
+    return 0;
+}
+
 void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *workspace_size)
 {
     const vjpi_op *op = call->op;
@@ -278,7 +281,7 @@ void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *work
     vjpi_loop loop;
     plan->ntensors = call->ntensors;
     plan->noperands = call->ntensors + (op->kind == VJPI_ROW);
-    plan->compute_size = call->dtype == VJP_F64 ? 8 : 4;
+    plan->compute_size = compute_size_of(call->dtype);
     plan->nsums = op->kind == VJPI_ROW ? 1 : call->ntensors - ntile;
     for (int32_t i = 0; i < call->ntensors; i++)
         plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
