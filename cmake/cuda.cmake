@@ -11,10 +11,13 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 
 # Machine code for each generation, and PTX of the newest for those to come; or what the user asks
-# for, as for any CMake project.
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120)
+# for, as for any CMake project. Kept in the cache: CMake itself reads CUDAARCHS only when it first
+# meets the language, not when the tree is configured again.
+set(architectures 80-real 90-real 100-real 120)
+if(DEFINED ENV{CUDAARCHS})
+  set(architectures $ENV{CUDAARCHS})
 endif()
+set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "GPUs to write machine code for")
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
