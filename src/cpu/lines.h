@@ -8,6 +8,9 @@
  * An element's place in a sum depends on its index in the tile alone: BLOCK partial sums, whatever
  * the width of a vector. Nothing outside [0, n) is read or written. */
 
+#define CACHE_LINE 64
+#define FETCH_AHEAD 2048 /* bytes */
+
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
@@ -33,7 +36,9 @@ INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, lin
     for (int i = 0; i < s->noperands; i++) {
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size_of(s, i);
-        if (tile->repeated >> i & 1) {
+        if (s->one_sum && i == s->noperands - 1) {
+            l->move[i] = 0;
+        } else if (tile->repeated >> i & 1) {
             repeat(c->of[i], l->data[i], size_of(s, i));
             l->data[i] = c->of[i];
             l->move[i] = 0;
@@ -65,7 +70,21 @@ INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
     return lead;
 }
 
-INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream)
+/* Memory that is read soon is asked for where the hardware would not: it begins anew on each page of
+ * 4 KiB, and cannot know that a row is followed by the next one. A hint: any address will do. */
+INLINE void fetch(const char *address) { __builtin_prefetch(address, 0, 2); }
+
+INLINE void fetch_ahead(const shape *s, const line *l)
+{
+    UNROLL
+    for (int i = 0; i < s->nin; i++)
+        for (ptrdiff_t byte = 0; byte < BLOCK * size_of(s, i); byte += CACHE_LINE)
+            fetch(l->data[i] + FETCH_AHEAD + byte);
+}
+
+/* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
+INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
+                     const char **next)
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
@@ -74,6 +93,10 @@ INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t 
         n -= lead;
     }
     for (; n >= BLOCK; n -= BLOCK) {
+        for (int i = 0; next && i < s->nin; i++) {
+            fetch(next[i]);
+            next[i] += CACHE_LINE;
+        }
         UNROLL
         for (int p = 0; p < PAIRS; p++)
             pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
@@ -98,7 +121,8 @@ INLINE T sum_block(VV *sums)
                      : sum_lanes(sums[0].a + sums[0].b);
 }
 
-/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. */
+/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. A line that is
+ * only read is fetched ahead; where it is written as well, or converted, it does not pay. */
 INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
                         T *chain)
 {
@@ -107,6 +131,8 @@ INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff
         for (int p = 0; p < PAIRS; p++)
             sums[i][p] = (VV){ k(0), k(0) };
     for (; n >= BLOCK; n -= BLOCK) {
+        if (stream && s->part == TERMS && SIZE == sizeof(T))
+            fetch_ahead(s, l);
         UNROLL
         for (int p = 0; p < PAIRS; p++) {
             pair(s, constants, l->data, p * PAIR, 0, stream, terms);
@@ -154,7 +180,7 @@ INLINE void along_line(const shape *s, const float *constants, line *l, ptrdiff_
  * element may be done ahead of the blocks there. */
 INLINE bool can_stream(const shape *s, const vjpi_tile *tile, const line *l)
 {
-    if (!CAN_STREAM || !tile->stream || s->nfull == 0 || s->part != OUTS)
+    if (!CAN_STREAM || !tile->stream || s->part == TERMS)
         return false;
     return s->nsums == 0 ? stream_lead(s, l) >= 0 : stream_lead(s, l) == 0;
 }
@@ -166,9 +192,9 @@ INLINE void map_body(const shape *s, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         line_begin(s, tile, row, &l, &c);
         if (can_stream(s, tile, &l))
-            map_line(s, tile->constants, &l, tile->n, true);
+            map_line(s, tile->constants, &l, tile->n, true, NULL);
         else
-            map_line(s, tile->constants, &l, tile->n, false);
+            map_line(s, tile->constants, &l, tile->n, false, NULL);
     }
 }
 
@@ -236,21 +262,31 @@ INLINE void across_body(const shape *s, const vjpi_tile *tile)
     }
 }
 
+/* Fetching is for rows that are longer than what is fetched at once. */
 INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
 {
     T sum[VJPI_MAX_SUMS];
-    vjpi_tile one = *tile;
+    const char *next[VJPI_MAX_OPERANDS];
+    bool fetches = tile->stream && tile->n * SIZE > 2 * FETCH_AHEAD;
+    vjpi_tile rows = *tile;
     line l;
     copies c;
-    one.rows = 1;
-    one.data[outs->noperands - 1] = (char *)sum;
-    one.repeated |= 1u << (outs->noperands - 1);
+    rows.data[outs->noperands - 1] = (char *)sum;
+    rows.row_step[outs->noperands - 1] = 0;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        line_begin(terms, &one, 0, &l, &c);
-        along_line(terms, tile->constants, &l, tile->n, false, sum);
-        map_body(outs, &one);
-        UNROLL
-        for (int i = 0; i < outs->noperands - 1; i++)
-            one.data[i] += one.row_step[i];
+        line_begin(terms, &rows, row, &l, &c);
+        if (fetches)
+            along_line(terms, tile->constants, &l, tile->n, true, sum);
+        else
+            along_line(terms, tile->constants, &l, tile->n, false, sum);
+        line_begin(outs, &rows, row, &l, &c);
+        for (int i = 0; fetches && i < outs->nin; i++)
+            next[i] = tile->data[i] + (row + 1) * tile->row_step[i];
+        if (!can_stream(outs, tile, &l))
+            map_line(outs, tile->constants, &l, tile->n, false, NULL);
+        else if (fetches)
+            map_line(outs, tile->constants, &l, tile->n, true, next);
+        else
+            map_line(outs, tile->constants, &l, tile->n, true, NULL);
     }
 }
