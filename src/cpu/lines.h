@@ -24,11 +24,17 @@ typedef struct copies {
     _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
 } copies;
 
-/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other. */
+/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other: eight bytes
+ * at a time. */
 INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 {
-    for (ptrdiff_t i = 0; i < BLOCK; i++)
-        memcpy(to + i * size, from, (size_t)size);
+    uint64_t eight = 0;
+    memcpy(&eight, from, (size_t)size);
+    for (ptrdiff_t bits = 8 * size; bits < 64; bits *= 2)
+        eight |= eight << bits;
+    UNROLL
+    for (ptrdiff_t i = 0; i < BLOCK * size / 8; i++)
+        memcpy(to + 8 * i, &eight, 8);
 }
 
 INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
@@ -266,7 +272,8 @@ INLINE bool sums_rows(const shape *s, const vjpi_tile *tile)
 {
     bool can = s->part == TERMS && tile->repeated == 0;
     for (int i = 0; can && i < s->nin; i++)
-        can = tile->row_step[i] % VJPI_PAGE != 0 && tile->row_step[i] != tile->n * size_of(s, i);
+        can = tile->row_step[i] % VJPI_PAGE != 0 &&
+              (tile->row_step[i] != tile->n * size_of(s, i) || tile->row_step[i] < 1024);
     return can;
 }
 

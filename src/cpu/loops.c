@@ -70,6 +70,8 @@ static void add(void *sums, const void *more, ptrdiff_t n)
 static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
+    for (; step == SIZE && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * SIZE)
+        STORE(to, load_T(from));
     for (ptrdiff_t i = 0; i < n; i++)
         STORE_SOME(to + i * step, ((VV){ k(from[i]), k(0) }), 1);
 }
@@ -77,6 +79,8 @@ static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 static void store_sums_wide(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
+    for (; step == sizeof(T) && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * sizeof(T))
+        STORE_T(to, LOAD_T(from));
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(to + i * step, &from[i], sizeof(T));
 }
