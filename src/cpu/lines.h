@@ -146,8 +146,12 @@ INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff
         }
         line_move(s, l, BLOCK);
     }
-    for (int p = 0; n > 0; p++, n -= PAIR) {
-        pair(s, constants, l->data, p * PAIR, n < PAIR ? n : 0, false, terms);
+    UNROLL
+    for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
+        ptrdiff_t left = n - p * PAIR;
+        if (left <= 0)
+            break;
+        pair(s, constants, l->data, p * PAIR, left < PAIR ? left : 0, false, terms);
         for (int i = 0; i < s->nsums; i++)
             sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
     }
