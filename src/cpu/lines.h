@@ -11,6 +11,7 @@
 #define CACHE_LINE 64
 #define FETCH_AHEAD 2048 /* bytes along a line */
 #define ROWS 4           /* summed at once */
+#define NARROW 1024      /* bytes of a row that leaves memory for several of them near by */
 
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
@@ -78,18 +79,19 @@ INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
 }
 
 /* Memory that is read soon is asked for where the hardware would not: it begins anew on each page of
- * 4 KiB, and cannot know that a row is followed by the next one. A hint: any address will do. */
-INLINE void fetch(const char *address) { __builtin_prefetch(address, 0, 2); }
+ * 4 KiB, and cannot know that a row is followed by the next one. A hint: the address may lie behind
+ * the tensor's end, and is a number for that reason. */
+INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
 
-INLINE void fetch_block(const char *address, ptrdiff_t element_size)
+INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
 {
     for (ptrdiff_t byte = 0; byte < BLOCK * element_size; byte += CACHE_LINE)
-        fetch(address + byte);
+        fetch(address + (uintptr_t)byte);
 }
 
 /* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
 INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
-                     const char **next)
+                     uintptr_t *next)
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
@@ -137,7 +139,7 @@ INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff
             sums[i][p] = (VV){ k(0), k(0) };
     for (; n >= BLOCK; n -= BLOCK) {
         for (int i = 0; stream && s->part == TERMS && SIZE == sizeof(T) && i < s->nin; i++)
-            fetch_block(l->data[i] + FETCH_AHEAD, SIZE);
+            fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
         UNROLL
         for (int p = 0; p < PAIRS; p++) {
             pair(s, constants, l->data, p * PAIR, 0, stream, terms);
@@ -256,7 +258,8 @@ INLINE void across_lines(const shape *s, const vjpi_tile *tile, line *l, int row
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
         for (int row = rows; stream && s->part == TERMS && row < 2 * rows; row++)
             for (int i = 0; i < s->nin; i++)
-                fetch_block(l->data[i] + row * tile->row_step[i], size_of(s, i));
+                fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
+                            size_of(s, i));
         UNROLL
         for (int p = 0; p < PAIRS; p++)
             across_pair(s, tile, l, rows, sums, p * PAIR, 0, stream);
@@ -277,7 +280,7 @@ INLINE bool sums_rows(const shape *s, const vjpi_tile *tile)
     bool can = s->part == TERMS && tile->repeated == 0;
     for (int i = 0; can && i < s->nin; i++)
         can = tile->row_step[i] % VJPI_PAGE != 0 &&
-              (tile->row_step[i] != tile->n * size_of(s, i) || tile->row_step[i] < 1024);
+              (tile->row_step[i] != tile->n * size_of(s, i) || tile->row_step[i] < NARROW);
     return can;
 }
 
@@ -306,7 +309,7 @@ INLINE void across_body(const shape *s, const vjpi_tile *tile)
 INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
 {
     T sum[VJPI_MAX_SUMS];
-    const char *next[VJPI_MAX_OPERANDS];
+    uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->stream && tile->n * SIZE > 2 * FETCH_AHEAD;
     vjpi_tile rows = *tile;
     line l;
@@ -321,7 +324,7 @@ INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *til
             along_line(terms, tile->constants, &l, tile->n, false, sum);
         line_begin(outs, &rows, row, &l, &c);
         for (int i = 0; fetches && i < outs->nin; i++)
-            next[i] = tile->data[i] + (row + 1) * tile->row_step[i];
+            next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         if (!can_stream(outs, tile, &l))
             map_line(outs, tile->constants, &l, tile->n, false, NULL);
         else if (fetches)
