@@ -70,7 +70,7 @@ void *memory_allocate(memory *m, size_t size)
     size = (size + unit) / unit * unit; /* one byte at least */
     void *host = aligned_alloc(unit, size);
     if (host && unit == huge)
-        madvise(host, size, MADV_HUGEPAGE);
+        madvise(host, size, m->ordinary_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     return host;
 }
 
