@@ -19,7 +19,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz \
-	numerics numerics-peers bench bench-peers peers docs install clean help
+	numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -78,6 +78,17 @@ bench-peers: all peers ## PyTorch and oneDNN beside vjp on the CPU; ARGS="--op r
 	@$(BENCH) --peers $(ARGS)
 	@[ "$$(nproc)" = 1 ] || $(BENCH) --peers --threads "$$(nproc)" $(ARGS)
 	@$(BENCH) --peers --pages ordinary --shape $(BEYOND_CACHES) $(ARGS)
+
+bench-growth: all ## vjp alone from 2^6 to 2^28 elements, over threads, and where it might stumble
+	@$(BENCH) --set growth
+	@$(BENCH) --set cliffs
+	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
+
+# On the machine that measured, since its caches are marked. The lines are kept beside the page.
+performance: all ## the tables and charts of docs/performance.md from build/bench.json
+	@cp build/bench.json docs/performance/bench.json
+	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
+		scripts/between.sh docs/performance.md cpu
 
 # The libraries that `vjp bench --peers` loads: oneDNN is the one in PyTorch, or in ONEDNN_ROOT.
 peers: build/peers/peer_torch.so

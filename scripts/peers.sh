@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 torch=$("$1/bin/python" -c 'import torch, pathlib; print(pathlib.Path(torch.__file__).parent)')
 flags="-O2 -fopenmp -shared -fPIC -Wall -Wextra -Iinclude -I$1 -isystem $torch/include"
+flags="$flags -isystem $torch/include/torch/csrc/api/include"
 
 # What oneDNN's functions are called in PyTorch, and where they are.
 nm "$torch/lib/libtorch_cpu.so" |

@@ -110,11 +110,11 @@ static const bench_case cliff_cases[] = {
           1, { 1024 }), ROW_TOTALS, WIDE_AND_NARROW },
     { ROW("prelu NXC", "prelu_backward", NAMED_PLAIN, FORMAT("NXC"), 2, { FILL, 1025 },
           1, { 1025 }), ROW_TOTALS, WIDE_AND_NARROW },
-    { ROW("softmax, rows of 1023", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1023 },
+    { ROW("softmax, rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1023 },
           NO_SLOPE), ROW_TOTALS, WIDE_AND_NARROW },
-    { ROW("softmax, rows of 1024", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1024 },
+    { ROW("softmax, rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1024 },
           NO_SLOPE), ROW_TOTALS, WIDE_AND_NARROW },
-    { ROW("softmax, rows of 1025", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1025 },
+    { ROW("softmax, rows", "softmax_backward", NAMED_PLAIN, AXIS(1), 2, { FILL, 1025 },
           NO_SLOPE), ROW_TOTALS, WIDE_AND_NARROW },
 };
 
