@@ -26,18 +26,23 @@ static bool listed(const char *list, const char *word)
     return !list;
 }
 
-/* Whether a run before this one, which was to be resumed, measured the case. */
+/* Whether a run before this one, which was to be resumed, measured the case with the same peers. */
 static bool known(const bench *b, const bench_result *r)
 {
-    record wanted = { .who = "vjp", .threads = (int)b->threads };
-    snprintf(wanted.op, sizeof(wanted.op), "%s", r->row.op);
-    snprintf(wanted.name, sizeof(wanted.name), "%s", r->row.name);
-    snprintf(wanted.dtype, sizeof(wanted.dtype), "%s", vjp_dtype_name(r->row.dtype));
-    snprintf(wanted.shape, sizeof(wanted.shape), "%s", r->shape);
-    snprintf(wanted.layout, sizeof(wanted.layout), "%s", r->layout);
-    snprintf(wanted.device, sizeof(wanted.device), "%s", bench_device(b));
-    snprintf(wanted.pages, sizeof(wanted.pages), "%s", bench_pages(b));
-    return records_has(&b->before, &wanted);
+    record line = { .who = "vjp", .threads = (int)b->threads };
+    snprintf(line.op, sizeof(line.op), "%s", r->row.op);
+    snprintf(line.name, sizeof(line.name), "%s", r->row.name);
+    snprintf(line.dtype, sizeof(line.dtype), "%s", vjp_dtype_name(r->row.dtype));
+    snprintf(line.shape, sizeof(line.shape), "%s", r->shape);
+    snprintf(line.layout, sizeof(line.layout), "%s", r->layout);
+    snprintf(line.device, sizeof(line.device), "%s", bench_device(b));
+    snprintf(line.pages, sizeof(line.pages), "%s", bench_pages(b));
+    bool all = records_has(&b->before, &line);
+    for (int i = 0; i < b->peers.count && all; i++) {
+        bench_who(b->peers.at[i], line.who);
+        all = records_has(&b->before, &line);
+    }
+    return all;
 }
 
 static bool wanted(const bench *b, const bench_result *r)

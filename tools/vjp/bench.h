@@ -199,9 +199,14 @@ typedef struct bench_result {
     rival rivals[BENCH_PEERS];
 } bench_result;
 
-/* bench_device, bench_pages - as the lines of JSON name them. */
+/* bench_device, bench_pages, bench_who - as the lines of JSON name them; the last a peer. */
+enum {
+    WHO_SIZE = 32
+};
+
 const char *bench_device(const bench *b);
 const char *bench_pages(const bench *b);
+void bench_who(const peer *peer, char who[WHO_SIZE]);
 
 /* bench_describe - the shape and the layout of a case in words. */
 void bench_describe(bench_result *r, bench_twist twist);

@@ -18,6 +18,11 @@ const char *bench_pages(const bench *b)
     return b->device == VJP_CUDA ? "device" : b->ordinary_pages ? "ordinary" : "huge";
 }
 
+void bench_who(const peer *peer, char who[WHO_SIZE])
+{
+    snprintf(who, WHO_SIZE, "%s %s", peer->name, peer->version);
+}
+
 void bench_describe(bench_result *r, bench_twist twist)
 {
     static const char *const layouts[] = {
@@ -158,12 +163,12 @@ static void write_note(FILE *json, const char *note)
 
 void write_json(const bench *b, const bench_result *r)
 {
-    char who[64];
+    char who[WHO_SIZE];
     if (!b->json)
         return;
     for (int i = 0; i < b->peers.count; i++) {
         const rival *rival = &r->rivals[i];
-        snprintf(who, sizeof(who), "%s %s", rival->who->name, rival->who->version);
+        bench_who(rival->who, who);
         write_case(b, r, who);
         if (rival->job) {
             write_sample(b->json, &rival->s);
