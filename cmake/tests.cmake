@@ -79,6 +79,8 @@ if(VJP_EXAMPLES)
     add_dependencies(${name} vjp_program vjp_peer_fake)
     vjp_test(${name})
   endforeach()
+  add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
+    ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
 endif()
 
 # tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a

@@ -40,6 +40,17 @@ static double elements(const record *r)
     return product;
 }
 
+static double per_element(const record *r)
+{
+    return r->ns / elements(r);
+}
+
+/* As the line has its bandwidth, a whole number for each element. */
+static double bytes(const record *r)
+{
+    return round(r->gbps * per_element(r)) * elements(r);
+}
+
 /* What a table is about: lines of vjp on the CPU with these threads, memory and layout. */
 typedef struct view {
     const records *all;
@@ -53,34 +64,61 @@ static bool in_view(const view *v, const record *r)
            is(r->pages, v->pages) && is(r->layout, v->layout);
 }
 
+/* Whether a peer's line is about the same as vjp's. */
+static bool is_beside(const record *peer, const record *ours)
+{
+    return !is(peer->who, "vjp") && is(peer->name, ours->name) && is(peer->dtype, ours->dtype) &&
+           is(peer->shape, ours->shape) && is(peer->layout, ours->layout) &&
+           is(peer->pages, ours->pages) && is(peer->device, ours->device) &&
+           peer->threads == ours->threads;
+}
+
+static bool has_peer(const records *all, const record *ours)
+{
+    for (int64_t i = 0; i < all->count; i++)
+        if (is_beside(&all->at[i], ours))
+            return true;
+    return false;
+}
+
 /* The best of the peers beside a line of vjp, whose results agree; NULL if there is none. */
 static const record *best_peer(const records *all, const record *ours)
 {
     const record *best = NULL;
     for (int64_t i = 0; i < all->count; i++) {
         const record *r = &all->at[i];
-        if (!is(r->who, "vjp") && !r->note[0] && r->over_vjp > 0 && is(r->name, ours->name) &&
-            is(r->dtype, ours->dtype) && is(r->shape, ours->shape) && is(r->layout, ours->layout) &&
-            is(r->pages, ours->pages) && is(r->device, ours->device) &&
-            r->threads == ours->threads && (!best || r->over_vjp < best->over_vjp))
+        if (is_beside(r, ours) && !r->note[0] && r->over_vjp > 0 &&
+            (!best || r->over_vjp < best->over_vjp))
             best = r;
     }
     return best;
 }
 
-/* The line of the case in that dtype whose size is nearest, in steps of less than 2; NULL if it has
- * none. A size of 0 is the largest. */
-static const record *line_at(const view *v, const char *name, const char *dtype, double size)
+/* The largest that peers were beside. */
+static const record *largest(const view *v, const char *name, const char *dtype)
 {
     const record *found = NULL;
     for (int64_t i = 0; i < v->all->count; i++) {
         const record *r = &v->all->at[i];
-        if (!in_view(v, r) || !is(r->name, name) || !is(r->dtype, dtype))
-            continue;
-        double off = size > 0 ? fabs(log2(elements(r) / size)) : -elements(r);
-        if (off < 1 && (!found || off < (size > 0 ? fabs(log2(elements(found) / size))
-                                                  : -elements(found))))
+        if (in_view(v, r) && is(r->name, name) && is(r->dtype, dtype) && has_peer(v->all, r) &&
+            (!found || elements(r) > elements(found)))
             found = r;
+    }
+    return found;
+}
+
+/* The one that is nearest to a size, but nearer than half or twice of it. */
+static const record *line_at(const view *v, const char *name, const char *dtype, double size)
+{
+    const record *found = NULL;
+    double least = 1;
+    for (int64_t i = 0; i < v->all->count; i++) {
+        const record *r = &v->all->at[i];
+        if (!in_view(v, r) || !is(r->name, name) || !is(r->dtype, dtype) ||
+            !has_peer(v->all, r) || fabs(log2(elements(r) / size)) >= least)
+            continue;
+        least = fabs(log2(elements(r) / size));
+        found = r;
     }
     return found;
 }
@@ -90,17 +128,16 @@ typedef struct names {
     const char *at[MOST_NAMES];
 } names;
 
-/* The cases of a view, in order; with_peers: that a peer was beside, or refused. */
+/* The cases of a view, in order; with_peers: those that a peer was beside, or refused. */
 static names names_of(const view *v, bool with_peers)
 {
     names n = { 0 };
     for (int64_t i = 0; i < v->all->count; i++) {
         const record *r = &v->all->at[i];
         record ours = *r;
-        bool there = with_peers && !is(r->who, "vjp");
         int at = 0;
         snprintf(ours.who, sizeof(ours.who), "vjp");
-        if (with_peers ? !there || !in_view(v, &ours) : !in_view(v, r))
+        if (is(r->who, "vjp") == with_peers || !in_view(v, &ours))
             continue;
         while (at < n.count && !is(n.at[at], r->name))
             at++;
@@ -122,12 +159,12 @@ static void put_beyond(const view *v, const char *title)
     for (int i = 0; i < n.count; i++) {
         const record *any = NULL;
         for (int64_t d = 0; d < COUNT_OF(dtypes) && !any; d++)
-            any = line_at(v, n.at[i], dtypes[d], 0);
+            any = largest(v, n.at[i], dtypes[d]);
         if (!any)
             continue;
         printf("| %s | %s |", n.at[i], any->shape);
         for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
-            const record *ours = line_at(v, n.at[i], dtypes[d], 0);
+            const record *ours = largest(v, n.at[i], dtypes[d]);
             const record *peer = ours ? best_peer(v->all, ours) : NULL;
             if (ours)
                 printf(" %.0f %%", 100 * ours->share);
@@ -147,7 +184,7 @@ static void put_sizes(const view *v)
            "| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < n.count; i++)
         for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
-            if (!line_at(v, n.at[i], dtypes[d], 0))
+            if (!largest(v, n.at[i], dtypes[d]))
                 continue;
             printf("| %s | %s |", n.at[i], dtypes[d]);
             for (int s = 0; s < NSIZES; s++) {
@@ -200,11 +237,6 @@ static double last_dim(const record *r)
 {
     const char *x = strrchr(r->shape, 'x');
     return strtod(x ? x + 1 : r->shape, NULL);
-}
-
-static double per_element(const record *r)
-{
-    return r->ns / elements(r);
 }
 
 /* The same problem but for its layout, or with a last dim that differs by so much. */
@@ -294,7 +326,7 @@ static void draw_ratios(const view *v, const char *folder)
         snprintf(labels[i], CHART_LABEL, "%s", n.at[i]);
         marks[i] = 1;
         for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
-            const record *ours = line_at(v, n.at[i], dtypes[d], 0);
+            const record *ours = largest(v, n.at[i], dtypes[d]);
             const record *peer = ours ? best_peer(v->all, ours) : NULL;
             values[i * COUNT_OF(dtypes) + d] = peer ? peer->over_vjp : 0;
         }
@@ -308,7 +340,23 @@ static void draw_ratios(const view *v, const char *folder)
     close_chart(file, folder, "ratio", title);
 }
 
-/* Lines of f32 over size, of the cases that were measured at many sizes. */
+/* Whether a line is a point of the charts over size: f32, a power of two. */
+static bool is_point(const view *v, const record *r, const char *name)
+{
+    int exponent;
+    return in_view(v, r) && is(r->name, name) && is(r->dtype, "f32") &&
+           frexp(elements(r), &exponent) == 0.5;
+}
+
+static int count_points(const view *v, const char *name)
+{
+    int count = 0;
+    for (int64_t i = 0; i < v->all->count; i++)
+        count += is_point(v, &v->all->at[i], name);
+    return count;
+}
+
+/* Lines over size, of the cases that were measured at many. */
 static void draw_sizes(const view *v, const char *folder, bool bandwidth)
 {
     enum {
@@ -320,25 +368,20 @@ static void draw_sizes(const view *v, const char *folder, bool bandwidth)
                                    : "Time per element over size, f32, one thread",
                 .unit = bandwidth ? "bytes read and written" : "elements",
                 .measure = bandwidth ? "GB/s" : "ns per element",
-                .scale = bandwidth ? CHART_BYTES : CHART_ELEMENTS };
+                .scale = bandwidth ? CHART_BYTES : CHART_ELEMENTS,
+                .marks = bandwidth ? caches : NULL };
     bench_cpu_caches(caches);
-    c.marks = bandwidth ? caches : NULL;
     for (int k = 0; k < n.count; k++) {
-        int count = 0;
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t i = 0; i < v->all->count && (pass == 0 || count >= MANY); i++) {
-                const record *r = &v->all->at[i];
-                if (!in_view(v, r) || !is(r->name, n.at[k]) || !is(r->dtype, "f32") ||
-                    exp2(round(log2(elements(r)))) != elements(r))
-                    continue;
-                count += pass == 0;
-                if (pass == 1 && bandwidth)
-                    chart_add(&c, r->name, false, r->gbps * r->ns, r->gbps);
-                if (pass == 1 && !bandwidth)
-                    chart_add(&c, r->name, false, elements(r), per_element(r));
-                if (pass == 1 && bandwidth && c.count == 1)
-                    chart_add(&c, "ceiling", true, r->gbps * r->ns, r->ceiling);
-            }
+        bool many = count_points(v, n.at[k]) >= MANY;
+        for (int64_t i = 0; i < v->all->count && many; i++) {
+            const record *r = &v->all->at[i];
+            if (!is_point(v, r, n.at[k]))
+                continue;
+            chart_add(&c, r->name, false, bandwidth ? bytes(r) : elements(r),
+                      bandwidth ? r->gbps : per_element(r));
+            if (bandwidth && is(r->name, c.series[0].name))
+                chart_add(&c, "ceiling", true, bytes(r), r->ceiling);
+        }
     }
     draw(&c, folder, bandwidth ? "bandwidth" : "growth");
 }
@@ -350,7 +393,7 @@ static void draw_threads(const view *one, const char *folder)
     chart c = { .title = "Speed over threads, f32, largest size; one thread is 1",
                 .unit = "threads", .measure = "times" };
     for (int i = 0; i < n.count; i++) {
-        const record *alone = line_at(one, n.at[i], "f32", 0);
+        const record *alone = largest(one, n.at[i], "f32");
         for (int64_t k = 0; alone && k < one->all->count; k++) {
             const record *r = &one->all->at[k];
             view at = *one;
