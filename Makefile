@@ -86,6 +86,7 @@ bench-growth: all ## vjp alone from 2^6 to 2^28 elements, over threads, and wher
 
 # On the machine that measured, since its caches are marked. The lines are kept beside the page.
 performance: all ## the tables and charts of docs/performance.md from build/bench.json
+	@mkdir -p docs/performance
 	@cp build/bench.json docs/performance/bench.json
 	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
 		scripts/between.sh docs/performance.md cpu

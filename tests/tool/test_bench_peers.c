@@ -120,6 +120,26 @@ static void a_run_can_be_resumed(void **state)
     free(last);
 }
 
+/* The program ended while it wrote a line. */
+static void a_line_that_was_cut_off_is_measured_again(void **state)
+{
+    (void)state;
+    size_t size;
+    peers_are_there();
+    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json")), 0, NULL);
+    char *whole = file_read("out.json", &size);
+    file_write("out.json", whole, size - 10);
+    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
+    char *again = lines();
+    assert_non_null(strstr(again, "\n{\"who\": \"vjp\""));
+    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
+    char *last = lines();
+    assert_string_equal(again, last);
+    free(whole);
+    free(again);
+    free(last);
+}
+
 static void who_has_no_peers_is_told_how_to_get_them(void **state)
 {
     (void)state;
@@ -141,6 +161,7 @@ int main(void)
         cmocka_unit_test(the_table_marks_wrong_results_and_refusals),
         cmocka_unit_test(the_page_shows_both),
         cmocka_unit_test(a_run_can_be_resumed),
+        cmocka_unit_test(a_line_that_was_cut_off_is_measured_again),
         cmocka_unit_test(who_has_no_peers_is_told_how_to_get_them),
     };
     return cmocka_run_group_tests_name("bench_peers", tests, folder_open, folder_close);

@@ -175,6 +175,15 @@ static bool open_all(bench *b)
            peers_open(&b->peers, b->args->command, &b->where, (int)b->threads);
 }
 
+/* What is added begins a line of its own, even if the one before was cut off. */
+static void end_last_line(FILE *lines)
+{
+    if (fseek(lines, -1, SEEK_END) == 0 && fgetc(lines) != '\n') {
+        fseek(lines, 0, SEEK_END);
+        fputc('\n', lines);
+    }
+}
+
 /* Lines go to the file of --json, or for a page alone to one that goes with the program. */
 static bool open_files(bench *b)
 {
@@ -185,6 +194,8 @@ static bool open_files(bench *b)
         b->html = fopen(html, "w");
     if ((json || html) && !b->json)
         return complain(b->args->command, false, "cannot write %s", json ? json : "a file");
+    if (b->json)
+        end_last_line(b->json);
     if (option_given(b->args, "resume") && b->json)
         b->before = records_read(b->json);
     return !html || b->html || complain(b->args->command, false, "cannot write %s", html);
@@ -221,10 +232,12 @@ static bool read_options(bench *b)
     b->set = bench_set_of(b->device, set ? set : "standard");
     if (!b->set)
         return complain(b->args->command, false, "--set: %s has no set \"%s\"", bench_device(b), set);
-    b->ordinary_pages = pages && !strcmp(pages, "ordinary");
+    b->ordinary_pages = pages ? !strcmp(pages, "ordinary") : !memory_has_huge_pages();
     if (pages && !b->ordinary_pages && strcmp(pages, "huge") != 0)
         return complain(b->args->command, false, "--pages: \"%s\" is neither huge nor ordinary",
                         pages);
+    if (pages && !b->ordinary_pages && !memory_has_huge_pages())
+        return complain(b->args->command, false, "--pages: this system gives no huge pages");
     return b->device == VJP_CPU || !option_given(b->args, "peers") ||
            complain(b->args->command, false, "--peers is for the CPU; see bench/peers/torch_cuda.py");
 }
@@ -253,7 +266,7 @@ static const option options[] = {
     { "shape", "LIST", "only these: 65536x1024,16777216" },
     { "set", "NAME", "of cases: standard (the default), growth or cliffs" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
-    { "pages", "KIND", "the CPU's memory: huge pages (the default) or ordinary" },
+    { "pages", "KIND", "the CPU's memory: huge pages (the default, if there are any) or ordinary" },
     { "peers", NULL, "other libraries too, in turns: `make peers` in the source tree first" },
     { "seconds", "NUMBER", "about so long for each case, 1 if not given; at least 11 rounds" },
     { "json", "FILE", "add a line of JSON for each case to this file" },

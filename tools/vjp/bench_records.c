@@ -99,8 +99,11 @@ records records_read(FILE *lines)
     records all = { NULL, 0 };
     record r;
     rewind(lines);
-    while (fgets(line, sizeof(line), lines))
-        if (read_record(line, &r))
+    while (fgets(line, sizeof(line), lines)) {
+        size_t length = strcspn(line, "\n");
+        bool whole = length > 0 && line[length - 1] == '}'; /* not cut off as its writer ended */
+        if (whole && read_record(line, &r))
             keep(&all, &r);
+    }
     return all;
 }

@@ -82,6 +82,16 @@ void memory_free(memory *m, void *block)
         memory_check(m, m->cuda->MemFree(pointer(block)));
 }
 
+bool memory_has_huge_pages(void)
+{
+    char line[128] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    bool known = file && fgets(line, sizeof(line), file);
+    if (file)
+        fclose(file);
+    return known && !strstr(line, "[never]");
+}
+
 static size_t host_free_size(void)
 {
     size_t kib = 0;
