@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# peers.sh DIR - make DIR/peer_*.so, the libraries of `vjp bench --peers`, from bench/peers; DIR is a
-# virtual environment with PyTorch.
+# peers.sh DIR - make DIR/peer_*.so, the libraries of `vjp bench --peers`, from bench/peers; DIR is
+# a virtual environment with PyTorch.
 set -eu
 cd "$(dirname "$0")/.."
 torch=$("$1/bin/python" -c 'import torch, pathlib; print(pathlib.Path(torch.__file__).parent)')

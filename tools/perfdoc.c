@@ -60,8 +60,8 @@ typedef struct view {
 
 static bool in_view(const view *v, const record *r)
 {
-    return is(r->device, "cpu") && is(r->who, "vjp") && elements(r) > 1 && r->threads == v->threads &&
-           is(r->pages, v->pages) && is(r->layout, v->layout);
+    return is(r->device, "cpu") && is(r->who, "vjp") && elements(r) > 1 &&
+           r->threads == v->threads && is(r->pages, v->pages) && is(r->layout, v->layout);
 }
 
 /* Whether a peer's line is about the same as vjp's. */
@@ -114,8 +114,8 @@ static const record *line_at(const view *v, const char *name, const char *dtype,
     double least = 1;
     for (int64_t i = 0; i < v->all->count; i++) {
         const record *r = &v->all->at[i];
-        if (!in_view(v, r) || !is(r->name, name) || !is(r->dtype, dtype) ||
-            !has_peer(v->all, r) || fabs(log2(elements(r) / size)) >= least)
+        if (!in_view(v, r) || !is(r->name, name) || !is(r->dtype, dtype) || !has_peer(v->all, r) ||
+            fabs(log2(elements(r) / size)) >= least)
             continue;
         least = fabs(log2(elements(r) / size));
         found = r;
@@ -180,8 +180,8 @@ static void put_beyond(const view *v, const char *title)
 static void put_sizes(const view *v)
 {
     names n = names_of(v, true);
-    printf("#### Every size\n\n"
-           "| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n|---|---|---|---|---|---|---|\n");
+    printf("#### Every size\n\n| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n"
+           "|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < n.count; i++)
         for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
             if (!largest(v, n.at[i], dtypes[d]))
@@ -331,11 +331,17 @@ static void draw_ratios(const view *v, const char *folder)
             values[i * COUNT_OF(dtypes) + d] = peer ? peer->over_vjp : 0;
         }
     }
-    static const char title[] = "Time of the best peer over vjp's at the largest size; bars end at 4";
+    static const char title[] =
+        "Time of the best peer over vjp's at the largest size; bars end at 4";
     FILE *file = open_chart(folder, "ratio");
     chart_bars_file(file, title,
-                    &(bars){ .rows = n.count, .nkinds = COUNT_OF(dtypes), .labels = labels,
-                             .kinds = kinds, .values = values, .marks = marks, .unit = "",
+                    &(bars){ .rows = n.count,
+                             .nkinds = COUNT_OF(dtypes),
+                             .labels = labels,
+                             .kinds = kinds,
+                             .values = values,
+                             .marks = marks,
+                             .unit = "",
                              .most = 4 });
     close_chart(file, folder, "ratio", title);
 }
@@ -391,7 +397,8 @@ static void draw_threads(const view *one, const char *folder)
 {
     names n = names_of(one, true);
     chart c = { .title = "Speed over threads, f32, largest size; one thread is 1",
-                .unit = "threads", .measure = "times" };
+                .unit = "threads",
+                .measure = "times" };
     for (int i = 0; i < n.count; i++) {
         const record *alone = largest(one, n.at[i], "f32");
         for (int64_t k = 0; alone && k < one->all->count; k++) {

@@ -2,8 +2,8 @@
 /* onednn.c - oneDNN as a peer: its primitives, by its C API.
  *
  * The library is $ONEDNN_ROOT/lib/libdnnl.so.3; without ONEDNN_ROOT the oneDNN that is linked into
- * PyTorch, which is years newer than the package for OpenMP. PyTorch does not export it, but has its
- * functions in its symbol table: onednn_offsets.h, which `make peers` makes of it with nm. */
+ * PyTorch, which is years newer than the package for OpenMP. PyTorch does not export its functions,
+ * but its symbol table has them: onednn_offsets.h, which `make peers` makes of it with nm. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -58,7 +58,7 @@ static int load(char reason[PEER_REASON_SIZE])
     char path[4096];
     snprintf(path, sizeof(path), "%s/lib/libdnnl.so.3", root ? root : "");
     /* deep: PyTorch's own must not answer instead */
-    void *library = dlopen(root ? path : PYTORCH, RTLD_NOW | RTLD_LOCAL | (root ? RTLD_DEEPBIND : 0));
+    void *library = dlopen(root ? path : PYTORCH, RTLD_NOW | (root ? RTLD_DEEPBIND : 0));
     if (!library) {
         snprintf(reason, PEER_REASON_SIZE, "%s", dlerror());
         return 0;
@@ -240,7 +240,8 @@ const peer *vjp_peer(const peer_host *host, char reason[PEER_REASON_SIZE])
     omp_set_num_threads(host->threads);
     if (!load(reason))
         return NULL;
-    if (engine_create(&engine, dnnl_cpu, 0) || stream_create(&stream, engine, dnnl_stream_in_order)) {
+    if (engine_create(&engine, dnnl_cpu, 0) ||
+        stream_create(&stream, engine, dnnl_stream_in_order)) {
         snprintf(reason, PEER_REASON_SIZE, "it has no CPU engine");
         return NULL;
     }

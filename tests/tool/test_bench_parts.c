@@ -86,8 +86,9 @@ static void broadcast_bytes_count_once(void **state)
     load_close(&l);
 
     char reason[VJP_REASON_SIZE] = "";
-    const named_problem row = { "relu", "relu_backward", VJP_F16, VJP_F16, NAMED_BROADCAST,
-                                USE_DST(0), 1, { 1 << 16 }, NO_SLOPE };
+    const named_problem row = { "relu",  "relu_backward", VJP_F16,
+                                VJP_F16, NAMED_BROADCAST, USE_DST(0),
+                                1,       { 1 << 16 },     NO_SLOPE };
     assert_true(load_open(&l, &where, ctx, &row, TWIST_NONE, 0, reason));
     assert_true(l.bytes == 2.0 * 2 * (1 << 16) + 2);
     load_close(&l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bench_peers.c - `vjp bench --peers` beside the peer of peer_fake.c: who is right, who refuses
- * and who is wrong, in the table, in the lines and on the page. */
+/* test_bench_peers.c - `vjp bench --peers` beside the peer of peer_fake.c: who is right, refuses or
+ * is wrong, in the table, in the lines and on the page. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -63,7 +63,8 @@ static void the_line_of_vjp_is_the_last_of_a_case(void **state)
     peers_are_there();
     assert_says(tool(ARGS(RELU, "--dtype", "f32", "--peers", "--json", "out.json")), 0, NULL);
     char *text = lines();
-    const char *peer = strstr(text, "\"who\": \"fake 1.2\""), *ours = strstr(text, "\"who\": \"vjp\"");
+    const char *peer = strstr(text, "\"who\": \"fake 1.2\"");
+    const char *ours = strstr(text, "\"who\": \"vjp\"");
     assert_non_null(peer);
     assert_non_null(ours);
     assert_true(peer < ours);

@@ -62,8 +62,8 @@ static int measure(bench *b, bench_result *r, bench_twist twist)
     load l;
     bool cuda = b->device == VJP_CUDA;
     show_progress(b, r);
-    bool well = load_open(&l, &b->where, b->ctx, &r->row, twist,
-                          cuda ? 4 * b->cuda.cache_size : 0, reason);
+    bool well =
+        load_open(&l, &b->where, b->ctx, &r->row, twist, cuda ? 4 * b->cuda.cache_size : 0, reason);
     if (well) {
         rivals_open(&b->peers, &l, r->rivals);
         well = cuda ? bench_cuda_measure(&b->cuda, &l, &r->s)
@@ -113,8 +113,8 @@ static int visit_all(bench *b, bool count_only)
         for (int i = 0; i == 0 || (i < BENCH_SIZES && at->sizes[i]); i++)
             for (int d = 0; d < BENCH_DTYPES && at->dtypes[d]; d++)
                 for (int twist = 0; twist < twists; twist++) {
-                    int result = visit(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist,
-                                       count_only);
+                    int result =
+                        visit(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist, count_only);
                     status = result != DONE ? result : status;
                 }
     }
@@ -231,7 +231,8 @@ static bool read_options(bench *b)
         return false;
     b->set = bench_set_of(b->device, set ? set : "standard");
     if (!b->set)
-        return complain(b->args->command, false, "--set: %s has no set \"%s\"", bench_device(b), set);
+        return complain(b->args->command, false, "--set: %s has no set \"%s\"", bench_device(b),
+                        set);
     b->ordinary_pages = pages ? !strcmp(pages, "ordinary") : !memory_has_huge_pages();
     if (pages && !b->ordinary_pages && strcmp(pages, "huge") != 0)
         return complain(b->args->command, false, "--pages: \"%s\" is neither huge nor ordinary",
@@ -239,7 +240,8 @@ static bool read_options(bench *b)
     if (pages && !b->ordinary_pages && !memory_has_huge_pages())
         return complain(b->args->command, false, "--pages: this system gives no huge pages");
     return b->device == VJP_CPU || !option_given(b->args, "peers") ||
-           complain(b->args->command, false, "--peers is for the CPU; see bench/peers/torch_cuda.py");
+           complain(b->args->command, false,
+                    "--peers is for the CPU; see bench/peers/torch_cuda.py");
 }
 
 static int run(const arguments *args)

@@ -109,7 +109,7 @@ typedef struct rival {
  * folder; says so and returns false if there is none. They take memory from `where`. */
 bool peers_open(peers *p, const command *command, memory *where, int threads);
 
-/* rivals_open - each peer ready to run on the load's buffers, and its results compared with ours. */
+/* rivals_open - each peer ready to run on the load's buffers, its results compared with ours. */
 void rivals_open(const peers *p, load *l, rival rivals[BENCH_PEERS]);
 void rivals_close(const peers *p, rival rivals[BENCH_PEERS]);
 
@@ -219,7 +219,7 @@ void show_result(const bench *b, const bench_result *r);
 void show_progress(const bench *b, const bench_result *next);
 void hide_progress(void);
 
-/* write_json - a line for each peer and last one for vjp: if that is there, the case is complete. */
+/* write_json - a line for each peer, and last one for vjp: with it the case is complete. */
 void write_json(const bench *b, const bench_result *r);
 
 #endif
