@@ -19,7 +19,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz \
-	numerics numerics-peers bench bench-peers docs install clean help
+	numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -69,10 +69,38 @@ check-aarch64: ## the tests for 64-bit Arm, under qemu
 bench: all ## measure time and bandwidth on this machine
 	@build/release/vjp bench
 
-bench-peers: all build/peers/complete ## PyTorch and oneDNN beside vjp on the CPU; ARGS="--threads 2"
-	@build/peers/bin/python bench/peers/cpu.py $(ARGS)
+# Every case on one thread, then on all; beyond the caches once more on ordinary pages. A run that was
+# stopped goes on where it was.
+BENCH = build/release/vjp bench --resume --json build/bench.json
+BEYOND_CACHES = 16777216,20x64x112x112,16384x1024,512x32768,2048x8192
 
-# A virtual environment with both: several GB, since PyTorch's package has its CUDA libraries.
+bench-peers: all peers ## PyTorch and oneDNN beside vjp on the CPU; ARGS="--op relu" for some of it
+	@$(BENCH) --peers $(ARGS)
+	@[ "$$(nproc)" = 1 ] || $(BENCH) --peers --threads "$$(nproc)" $(ARGS)
+	@$(BENCH) --peers --pages ordinary --shape $(BEYOND_CACHES) $(ARGS)
+
+bench-growth: all ## vjp alone from 2^6 to 2^28 elements, over threads, and where it might stumble
+	@$(BENCH) --set growth
+	@$(BENCH) --set cliffs
+	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
+
+# On the machine that measured, since its caches are marked. The lines are kept beside the page.
+performance: all ## the tables and charts of docs/performance.md from build/bench.json
+	@mkdir -p docs/performance
+	@cp build/bench.json docs/performance/bench.json
+	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
+		scripts/between.sh docs/performance.md cpu
+
+# The libraries that `vjp bench --peers` loads: oneDNN is the one in PyTorch, or in ONEDNN_ROOT.
+peers: build/peers/peer_torch.so
+
+build/peers/peer_torch.so: bench/peers/torch.cpp bench/peers/onednn.c bench/peers/peer.h \
+		scripts/peers.sh build/peers/complete
+	@scripts/need.sh $(NEED) g++=g++ nm=binutils
+	@scripts/peers.sh build/peers
+
+# A virtual environment: several GB, since PyTorch's package has its CUDA libraries. numerics-peers
+# needs the other two.
 build/peers/complete:
 	@scripts/need.sh python3=python3 python3-venv
 	@python3 -m venv build/peers

@@ -64,16 +64,23 @@ endforeach()
 if(VJP_EXAMPLES)
   set(command ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:vjp_program>)
   list(JOIN command "\",\"" command)
+  add_library(vjp_peer_fake MODULE tests/tool/peer_fake.c)
+  set_target_properties(vjp_peer_fake PROPERTIES PREFIX "" OUTPUT_NAME peer_fake
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/peers)
+  target_include_directories(vjp_peer_fake PRIVATE bench include)
   file(GLOB tests CONFIGURE_DEPENDS tests/tool/test_*.c)
   foreach(file IN LISTS tests)
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE test_ test_tool_ name ${name})
     add_executable(${name} ${file} tests/tool/support.c)
-    target_compile_definitions(${name} PRIVATE "VJP_TOOL=\"${command}\"")
+    target_compile_definitions(${name} PRIVATE "VJP_TOOL=\"${command}\""
+      VJP_TEST_PEERS="${PROJECT_BINARY_DIR}/tests/peers")
     target_link_libraries(${name} PRIVATE vjp_tool vjp_test_build)
-    add_dependencies(${name} vjp_program)
+    add_dependencies(${name} vjp_program vjp_peer_fake)
     vjp_test(${name})
   endforeach()
+  add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
+    ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
 endif()
 
 # tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the peers' table compares: each operator as vjp, as PyTorch and as a definition has it."""
+"""What is compared on a GPU: each operator as vjp, as PyTorch and as a definition has it."""
 from dataclasses import dataclass, field
 
 import torch
@@ -25,14 +25,11 @@ class Case:
     slope: tuple = None  # as vjp takes it: it may have fewer dims than src
     slope_view: tuple = None  # the same with all dims, for those who broadcast from the right
     channels_last: bool = False  # diff_dst is; the others are not
-    broadcast: bool = False  # diff_dst is one element, repeated
 
     @property
     def layout(self):
         """As `vjp bench` calls it."""
-        if self.channels_last:
-            return "diff_dst channels last"
-        return "diff_dst broadcast" if self.broadcast else "plain"
+        return "diff_dst channels last" if self.channels_last else "plain"
 
 
 def relu(m, x, dy):
@@ -120,33 +117,6 @@ def all_cases():
         yield prelu_case("small", "prelu NXC", dtype, (64, 64), (64,), (1, 64))
         for name in ("relu", "sigmoid from src"):
             yield map_case("layouts", name, dtype, image, channels_last=True)
-
-
-CPU_SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
-
-
-def cpu_cases(sizes):
-    """The same operators, from sizes that a cache holds to those that none does."""
-    for size in sizes:
-        for dtype in ("f32", "bf16", "f16", "f64"):
-            yield from cpu_cases_at(size, dtype)
-
-
-def cpu_cases_at(size, dtype):
-    image = (64, 112, 112) if size >= 1 << 20 else (64, 8, 8)
-    images = (size // (image[0] * image[1] * image[2]), *image)
-    for name in MAPS:
-        yield map_case("maps", name, dtype, (size,))
-    yield prelu_case("prelu", "prelu NCX", dtype, images, (64,), (1, 64, 1, 1), "NCX")
-    yield prelu_case("prelu", "prelu NXC", dtype, (size // 1024, 1024), (1024,), (1, 1024))
-    yield prelu_case("prelu", "prelu, one slope", dtype, (size,), (1,), (1,))
-    for row in (1024, 8192 if dtype == "f64" else 32768):
-        if size >= row:
-            yield softmax_case("softmax", dtype, (size // row, row))
-    yield softmax_case("softmax", dtype, images)
-    for name in ("relu", "sigmoid from src"):
-        yield map_case("layouts", name, dtype, images, channels_last=True)
-        yield map_case("layouts", name, dtype, (size,), broadcast=True)
 
 
 def make_tiny(case):

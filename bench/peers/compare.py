@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of a CPU and of a GPU share: inputs, whether a peer is right, turns, ratios."""
+"""Inputs, whether a peer is right, turns, ratios, and the table of them."""
 import math
 import pathlib
 import statistics
@@ -22,8 +22,6 @@ def make_input(case, what, device):
         t.masked_fill_((t.abs() - 3).abs() < 1e-4, 0)  # a kink: 1/6 is rounded, so sides may differ
     if case.slope and what == "diff_dst":
         t.add_(1).mul_(2 ** -10)  # its sums do not cancel, and fit in f16
-    if case.broadcast and what == "diff_dst":
-        t = t.view(-1)[:1].expand(shape)
     if case.channels_last and what == "diff_dst":
         t = t.contiguous(memory_format=torch.channels_last)
     return t.to(dtype)
@@ -35,13 +33,8 @@ def with_all_dims(case, inputs):
             for t, what in zip(inputs, case.inputs.split())]
 
 
-def span(tensor):
-    """Elements from its first to its last: what a broadcast repeats is counted once."""
-    return 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
-
-
 def bytes_of(tensors):
-    return sum(span(t) * t.element_size() for t in tensors)
+    return sum(t.numel() * t.element_size() for t in tensors)
 
 
 def verdict(peer, wanted, tolerance):
@@ -108,7 +101,7 @@ def cells(row, names):
     return "".join(f"{cell(name):>9}" for name in names)
 
 
-LAYOUTS = {"plain": "", "diff_dst channels last": " mixed", "diff_dst broadcast": " repeated"}
+LAYOUTS = {"plain": "", "diff_dst channels last": " mixed"}
 
 
 def show(row, names):

@@ -48,7 +48,7 @@ def describe(tensor):
 class Vjp:
     """A context on the device; plan() gives a function that runs one operator on given tensors."""
 
-    def __init__(self, path, device, threads=0):
+    def __init__(self, path, device):
         self.lib = ctypes.CDLL(str(path))
         pointer = ctypes.c_void_p
         self.lib.vjp_plan_workspace_size.restype = ctypes.c_size_t
@@ -58,7 +58,7 @@ class Vjp:
         self.device = device
         self.reason = ctypes.create_string_buffer(256)
         self.ctx = pointer()
-        options = Options(ctypes.sizeof(Options), 1 if device == "cuda" else 0, 0, threads)
+        options = Options(ctypes.sizeof(Options), 1 if device == "cuda" else 0)
         self.expect(self.lib.vjp_context_create(ctypes.byref(options), ctypes.byref(self.ctx),
                                                 self.reason, ctypes.c_size_t(256)))
 
@@ -85,6 +85,5 @@ class Vjp:
                 raise RuntimeError(f"vjp_plan_run refuses {op}")
 
         call.keep = (workspace, tensors)
-        call.arguments = (made, buffers, at, size)  # of vjp_plan_run, but for the stream
         call.close = lambda: self.lib.vjp_plan_destroy(made)
         return call

@@ -10,7 +10,6 @@ import pathlib, subprocess, sys, tempfile
 import numpy as np
 import torch
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench/peers"))
 import onednn_ctypes
 from onednn_ctypes import DST, HARD_SIGMOID, LOGISTIC, LOGISTIC_FROM_DST, RELU, SRC
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bench.c - `vjp bench`: one small case, its line of JSON, and what is refused. */
+#define _XOPEN_SOURCE 700 /* terminals */
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -129,11 +133,88 @@ static void the_table_has_one_line_for_a_case(void **state)
     assert_non_null(strstr(row, "4096"));
 }
 
+/* The layouts of the lines that one run wrote must be these, in this order. */
+static void assert_layouts(const char *const *layouts)
+{
+    size_t size;
+    char *text = file_read("out.json", &size), *line = text;
+    for (; *layouts; layouts++, line = strchr(line, '\n') + 1)
+        assert_word(line, "layout", *layouts);
+    assert_true(*line == 0);
+    free(text);
+}
+
+static void sets_have_cases_of_their_own(void **state)
+{
+    (void)state;
+    folder_clear();
+    assert_says(tool(ARGS("bench", "--set", "growth", "--op", "relu", "--shape", "64", "--seconds",
+                          "0", "--json", "out.json")),
+                0, NULL);
+    assert_layouts(ARGS("plain"));
+    folder_clear();
+    assert_says(tool(ARGS("bench", "--set", "cliffs", "--op", "softmax", "--shape", "64x1023",
+                          "--dtype", "bf16", "--seconds", "0", "--json", "out.json")),
+                0, NULL);
+    assert_layouts(ARGS("plain", "off by one element", "subnormal numbers"));
+}
+
+static void lines_say_what_memory_it_was(void **state)
+{
+    (void)state;
+    size_t size;
+    folder_clear();
+    assert_says(tool(ARGS(ONE_CASE, "--json", "out.json", "--pages", "ordinary")), 0, NULL);
+    outcome got = tool(ARGS(ONE_CASE, "--json", "out.json", "--pages", "huge"));
+    char *text = file_read("out.json", &size);
+    assert_word(text, "pages", "ordinary");
+    if (got.status == 0)
+        assert_word(strchr(text, '\n') + 1, "pages", "huge");
+    else
+        assert_says(got, 2, "this system gives no huge pages");
+    free(text);
+}
+
+/* What the program writes to a terminal. */
+static char *on_a_terminal(const char *const *args)
+{
+    enum {
+        MOST = 1 << 16
+    };
+    char *text = unit_malloc(MOST);
+    size_t used = 0;
+    int host = posix_openpt(O_RDWR | O_NOCTTY);
+    if (host < 0 || grantpt(host) != 0 || unlockpt(host) != 0)
+        fail_msg("there are no terminals here");
+    int terminal = open(ptsname(host), O_RDWR | O_NOCTTY);
+    pid_t pid = tool_start(args, -1, terminal, -1, NULL);
+    close(terminal);
+    for (ssize_t n; used < MOST - 1 && (n = read(host, text + used, MOST - 1 - used)) > 0;)
+        used += (size_t)n;
+    assert_int_equal(tool_wait(pid), 0);
+    close(host);
+    text[used] = 0;
+    return text;
+}
+
+static void a_terminal_has_a_bar_and_a_pipe_has_none(void **state)
+{
+    (void)state;
+    char *text = on_a_terminal(ARGS(TWO_CASES));
+    const char *first = strstr(text, "] 0 of 2  relu f32 4096"), *gone = strstr(text, "\r\033[K");
+    const char *second = strstr(text, "[###############...............] 1 of 2  relu f32 65536");
+    assert_true(first && gone && second && first < gone && gone < second);
+    free(text);
+    assert_null(strstr(tool(ARGS(TWO_CASES)).out, " of 2 "));
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
     assert_says(tool(ARGS("bench", "--threads", "0")), 2, "--threads");
     assert_says(tool(ARGS("bench", "--device", "tpu")), 2, "is neither cpu nor cuda");
+    assert_says(tool(ARGS("bench", "--set", "all")), 2, "cpu has no set \"all\"");
+    assert_says(tool(ARGS("bench", "--pages", "tiny")), 2, "neither huge nor ordinary");
     assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case is like that");
     assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case is like that");
     assert_says(tool(ARGS(ONE_CASE, "--json", "no/such/folder")), 1, "cannot write");
@@ -149,6 +230,9 @@ int main(void)
         cmocka_unit_test(a_page_can_be_of_this_run_alone),
         cmocka_unit_test(several_sizes_and_threads_become_lines),
         cmocka_unit_test(the_table_has_one_line_for_a_case),
+        cmocka_unit_test(sets_have_cases_of_their_own),
+        cmocka_unit_test(lines_say_what_memory_it_was),
+        cmocka_unit_test(a_terminal_has_a_bar_and_a_pipe_has_none),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests_name("bench", tests, folder_open, folder_close);

@@ -2,35 +2,16 @@
 /* bench.c - vjp bench: measure time and bandwidth.
  *
  * Bytes are the least that must move: each input read once, each output written once. The share
- * is that of a ceiling, two reads and one write, measured in turns with the operator. */
+ * is that of a ceiling, two reads and one write, measured in turns with the operator and, with
+ * --peers, with other libraries. */
 #include "bench.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_report.h"
 
-typedef struct bench {
-    const arguments *args;
-    vjp_device device;
-    vjp_context *ctx;
-    memory where;
-    bench_cuda cuda;
-    int64_t threads;
-    FILE *json, *html;
-    int64_t measured;
-} bench;
-
 /* ---- selection ---------------------------------------------------------------------------- */
-
-static void shape_text(int32_t ndim, const int64_t *shape, char text[96])
-{
-    size_t used = 0;
-    text[0] = 0;
-    for (int32_t d = 0; d < ndim; d++)
-        used += (size_t)snprintf(text + used, 96 - used, "%s%" PRId64, d > 0 ? "x" : "", shape[d]);
-}
 
 /* Whether the list "a,b,c" has the word; a list that was not given has every word. */
 static bool listed(const char *list, const char *word)
@@ -45,132 +26,112 @@ static bool listed(const char *list, const char *word)
     return !list;
 }
 
-static bool wanted(const bench *b, const named_problem *row, const char *shape)
+/* Whether a run before this one, which was to be resumed, measured the case with the same peers. */
+static bool known(const bench *b, const bench_result *r)
+{
+    record line = { .who = "vjp", .threads = (int)b->threads };
+    snprintf(line.op, sizeof(line.op), "%s", r->row.op);
+    snprintf(line.name, sizeof(line.name), "%s", r->row.name);
+    snprintf(line.dtype, sizeof(line.dtype), "%s", vjp_dtype_name(r->row.dtype));
+    snprintf(line.shape, sizeof(line.shape), "%s", r->shape);
+    snprintf(line.layout, sizeof(line.layout), "%s", r->layout);
+    snprintf(line.device, sizeof(line.device), "%s", bench_device(b));
+    snprintf(line.pages, sizeof(line.pages), "%s", bench_pages(b));
+    bool all = records_has(&b->before, &line);
+    for (int i = 0; i < b->peers.count && all; i++) {
+        bench_who(b->peers.at[i], line.who);
+        all = records_has(&b->before, &line);
+    }
+    return all;
+}
+
+static bool wanted(const bench *b, const bench_result *r)
 {
     const char *op = option_given(b->args, "op"), *shapes = option_given(b->args, "shape");
+    const named_problem *row = &r->row;
     return (!op || !strcmp(row->op, op) || !strncmp(row->name, op, strlen(op))) &&
            listed(option_given(b->args, "dtype"), vjp_dtype_name(row->dtype)) &&
-           listed(shapes, shape);
-}
-
-/* ---- output ------------------------------------------------------------------------------- */
-
-static void show_time(double ns)
-{
-    if (ns <= 0)
-        printf(" %10s", "");
-    else if (ns < 1e4)
-        printf(" %7.0f ns", ns);
-    else
-        printf(" %7.1f us", ns / 1e3);
-}
-
-static void show_machine(const bench *b)
-{
-    char name[128] = "";
-    cuda_device device = 0;
-    const cuda_driver *cuda = b->where.cuda;
-    if (cuda && cuda->DeviceGet(&device, b->where.ordinal) == CUDA_OK)
-        cuda->DeviceGetName(name, sizeof(name), device);
-    if (cuda)
-        printf("%s, %s, L2 cache of %.0f MiB\n", name, vjp_context_isa(b->ctx),
-               b->cuda.cache_size / (1 << 20));
-    else
-        printf("instruction set %s, threads %" PRId64 "\n", vjp_context_isa(b->ctx), b->threads);
-}
-
-static void show_head(const bench *b)
-{
-    printf("%-26s %-5s %-18s %10s %8s %8s %6s", "operator", "dtype", "shape", "time", "GB/s",
-           "ceiling", "share");
-    printf(b->device == VJP_CUDA ? " %10s %10s\n" : "\n", "call", "in a graph");
-}
-
-static void show(const bench *b, const named_problem *row, const char *shape, const sample *s)
-{
-    printf("%-26s %-5s %-18s", row->name, vjp_dtype_name(row->dtype), shape);
-    show_time(s->ns);
-    printf(" %8.1f %8.1f %4.0f %%", s->gbps, s->ceiling, 100 * s->share);
-    if (b->device == VJP_CUDA) {
-        show_time(s->call_ns);
-        show_time(s->graph_ns);
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
-static void write_json(const bench *b, const named_problem *row, const char *shape,
-                       const sample *s)
-{
-    static const char *const layouts[] = {
-        [NAMED_PLAIN] = "plain",
-        [NAMED_IN_PLACE] = "in place",
-        [NAMED_CHANNELS_LAST] = "diff_dst channels last",
-        [NAMED_SWAPPED] = "diff_dst transposed",
-        [NAMED_BROADCAST] = "diff_dst broadcast",
-    };
-    if (!b->json)
-        return;
-    fprintf(b->json,
-            "{\"who\": \"vjp\", \"op\": \"%s\", \"case\": \"%s\", \"dtype\": \"%s\", "
-            "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"isa\": \"%s\", \"threads\": %" PRId64
-            ", \"median_ns\": %.1f, \"gbps\": %.2f, \"ceiling_gbps\": %.2f, \"share\": %.4f",
-            row->op, row->name, vjp_dtype_name(row->dtype), shape, layouts[row->layout],
-            b->device == VJP_CUDA ? "cuda" : "cpu", vjp_context_isa(b->ctx), b->threads, s->ns, s->gbps, s->ceiling,
-            s->share);
-    if (s->call_ns > 0)
-        fprintf(b->json, ", \"call_ns\": %.1f, \"graph_ns\": %.1f", s->call_ns, s->graph_ns);
-    fprintf(b->json, "}\n");
-    fflush(b->json);
+           listed(shapes, r->shape) && !known(b, r);
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */
 
-static int measure(bench *b, const named_problem *row)
+static int measure(bench *b, bench_result *r, bench_twist twist)
 {
-    char shape[96], reason[VJP_REASON_SIZE] = "";
+    char reason[VJP_REASON_SIZE] = "";
     load l;
-    sample s;
-    shape_text(row->ndim, row->shape, shape);
-    if (!wanted(b, row, shape))
-        return DONE;
     bool cuda = b->device == VJP_CUDA;
-    bool well = load_open(&l, &b->where, b->ctx, row, cuda ? 4 * b->cuda.cache_size : 0, reason);
-    if (well && !(cuda ? bench_cuda_measure(&b->cuda, &l, &s)
-                       : bench_cpu_measure(&l, (int)b->threads, &s))) {
-        snprintf(reason, sizeof(reason), "%s", b->where.error ? b->where.error : "it does not run");
-        well = false;
+    show_progress(b, r);
+    bool well =
+        load_open(&l, &b->where, b->ctx, &r->row, twist, cuda ? 4 * b->cuda.cache_size : 0, reason);
+    if (well) {
+        rivals_open(&b->peers, &l, r->rivals);
+        well = cuda ? bench_cuda_measure(&b->cuda, &l, &r->s)
+                    : bench_cpu_measure(&l, (int)b->threads, (double)b->seconds, &r->s, r->rivals,
+                                        b->peers.count);
+        rivals_close(&b->peers, r->rivals);
+        if (!well)
+            snprintf(reason, sizeof(reason), "%s",
+                     b->where.error ? b->where.error : "it does not run");
     }
     load_close(&l);
+    hide_progress();
     if (!well)
-        return complain(b->args->command, FAILED, "%s %s %s: %s", row->name,
-                        vjp_dtype_name(row->dtype), shape, reason);
+        return complain(b->args->command, FAILED, "%s %s %s: %s", r->row.name,
+                        vjp_dtype_name(r->row.dtype), r->shape, reason);
     b->measured++;
-    show(b, row, shape, &s);
-    write_json(b, row, shape, &s);
+    show_result(b, r);
+    write_json(b, r);
     return DONE;
+}
+
+/* One case with one twist: counted, or measured. */
+static int visit(bench *b, const bench_case *c, int64_t size, vjp_dtype dtype, bench_twist twist,
+                 bool count_only)
+{
+    bench_result r = { .layout = "" };
+    if (b->where.error || !bench_case_at(c, size, dtype, &r.row))
+        return DONE;
+    bench_describe(&r, twist);
+    if (!wanted(b, &r))
+        return DONE;
+    if (count_only) {
+        b->total++;
+        return DONE;
+    }
+    int status = measure(b, &r, twist);
+    b->passed++;
+    return status;
+}
+
+static int visit_all(bench *b, bool count_only)
+{
+    int status = DONE;
+    int twists = b->set->twisted ? BENCH_TWISTS : 1;
+    for (int64_t c = 0; c < b->set->count; c++) {
+        const bench_case *at = &b->set->cases[c];
+        for (int i = 0; i == 0 || (i < BENCH_SIZES && at->sizes[i]); i++)
+            for (int d = 0; d < BENCH_DTYPES && at->dtypes[d]; d++)
+                for (int twist = 0; twist < twists; twist++) {
+                    int result =
+                        visit(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist, count_only);
+                    status = result != DONE ? result : status;
+                }
+    }
+    return status;
 }
 
 static int measure_all(bench *b)
 {
-    int64_t count;
-    int status = DONE;
-    const bench_case *cases = bench_cases_of(b->device, &count);
-    show_head(b);
-    for (int64_t c = 0; c < count; c++) {
-        for (int i = 0; i == 0 || (i < BENCH_SIZES && cases[c].sizes[i]); i++)
-            for (int d = 0; d < BENCH_DTYPES && cases[c].dtypes[d]; d++) {
-                named_problem row;
-                if (b->where.error || !bench_case_at(&cases[c], cases[c].sizes[i],
-                                                     cases[c].dtypes[d], &row))
-                    continue;
-                int result = measure(b, &row);
-                status = result != DONE ? result : status;
-            }
+    visit_all(b, true);
+    if (b->total == 0 && b->before.count > 0) {
+        printf("every case is in the file already\n");
+        return DONE;
     }
-    if (b->measured == 0 && status == DONE)
+    if (b->total == 0)
         return complain(b->args->command, FAILED, "no case is like that; see vjp bench --help");
-    return status;
+    show_head(b);
+    return visit_all(b, false);
 }
 
 /* ---- the cost of a plan ------------------------------------------------------------------- */
@@ -209,7 +170,18 @@ static bool open_all(bench *b)
         vjp_context_create(&options, &b->ctx, reason, sizeof(reason)) != VJP_OK ||
         (b->device == VJP_CUDA && !bench_cuda_open(&b->cuda, &b->where, reason)))
         return complain(b->args->command, false, "%s", reason);
-    return true;
+    b->where.ordinary_pages = b->ordinary_pages;
+    return !option_given(b->args, "peers") ||
+           peers_open(&b->peers, b->args->command, &b->where, (int)b->threads);
+}
+
+/* What is added begins a line of its own, even if the one before was cut off. */
+static void end_last_line(FILE *lines)
+{
+    if (fseek(lines, -1, SEEK_END) == 0 && fgetc(lines) != '\n') {
+        fseek(lines, 0, SEEK_END);
+        fputc('\n', lines);
+    }
 }
 
 /* Lines go to the file of --json, or for a page alone to one that goes with the program. */
@@ -222,6 +194,10 @@ static bool open_files(bench *b)
         b->html = fopen(html, "w");
     if ((json || html) && !b->json)
         return complain(b->args->command, false, "cannot write %s", json ? json : "a file");
+    if (b->json)
+        end_last_line(b->json);
+    if (option_given(b->args, "resume") && b->json)
+        b->before = records_read(b->json);
     return !html || b->html || complain(b->args->command, false, "cannot write %s", html);
 }
 
@@ -242,13 +218,36 @@ static int close_files(bench *b, int status)
         well = !ferror(b->json) && well;
         well = fclose(b->json) == 0 && well;
     }
+    free(b->before.at);
     return well ? status : complain(b->args->command, FAILED, "a file could not be written");
+}
+
+static bool read_options(bench *b)
+{
+    const char *set = option_given(b->args, "set"), *pages = option_given(b->args, "pages");
+    if (!memory_option(b->args, &b->device) ||
+        !option_number(b->args, "threads", 1, 1024, 1, &b->threads) ||
+        !option_number(b->args, "seconds", 0, 3600, 1, &b->seconds))
+        return false;
+    b->set = bench_set_of(b->device, set ? set : "standard");
+    if (!b->set)
+        return complain(b->args->command, false, "--set: %s has no set \"%s\"", bench_device(b),
+                        set);
+    b->ordinary_pages = pages ? !strcmp(pages, "ordinary") : !memory_has_huge_pages();
+    if (pages && !b->ordinary_pages && strcmp(pages, "huge") != 0)
+        return complain(b->args->command, false, "--pages: \"%s\" is neither huge nor ordinary",
+                        pages);
+    if (pages && !b->ordinary_pages && !memory_has_huge_pages())
+        return complain(b->args->command, false, "--pages: this system gives no huge pages");
+    return b->device == VJP_CPU || !option_given(b->args, "peers") ||
+           complain(b->args->command, false,
+                    "--peers is for the CPU; see bench/peers/torch_cuda.py");
 }
 
 static int run(const arguments *args)
 {
     bench b = { .args = args };
-    if (!memory_option(args, &b.device) || !option_number(args, "threads", 1, 1024, 1, &b.threads))
+    if (!read_options(&b))
         return MISUSED;
     if (!open_all(&b) || !open_files(&b))
         return FAILED;
@@ -267,8 +266,13 @@ static const option options[] = {
     { "op", "NAME", "only this operator, or cases whose name begins like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these: 65536x1024,16777216" },
+    { "set", "NAME", "of cases: standard (the default), growth or cliffs" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
+    { "pages", "KIND", "the CPU's memory: huge pages (the default, if there are any) or ordinary" },
+    { "peers", NULL, "other libraries too, in turns: `make peers` in the source tree first" },
+    { "seconds", "NUMBER", "about so long for each case, 1 if not given; at least 11 rounds" },
     { "json", "FILE", "add a line of JSON for each case to this file" },
+    { "resume", NULL, "pass over the cases that the file of --json has" },
     { "html", "FILE", "write a page of charts: of all lines in that file, or of this run" },
     { NULL, NULL, NULL },
 };

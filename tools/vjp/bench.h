@@ -5,17 +5,27 @@
 
 #include <stdio.h>
 
+#include "bench_report.h"
 #include "memory.h"
 #include "named.h"
+#include "peers/peer.h"
 #include "tool.h"
 
 /* ---- bench_cases.c ------------------------------------------------------------------------ */
 
 enum {
-    BENCH_SIZES = 6,
+    BENCH_SIZES = 24,
     BENCH_DTYPES = 4,
     FILL = -1 /* dim 0: as large as the case's size asks for */
 };
+
+/* What is unusual about the data of a problem. */
+typedef enum bench_twist {
+    TWIST_NONE,
+    TWIST_OFFSET,    /* every tensor begins one element past an aligned address */
+    TWIST_DENORMALS, /* every number is subnormal */
+    BENCH_TWISTS
+} bench_twist;
 
 /* A problem without its dtype, at several sizes and in several dtypes. */
 typedef struct bench_case {
@@ -24,8 +34,16 @@ typedef struct bench_case {
     vjp_dtype dtypes[BENCH_DTYPES]; /* ends with 0 */
 } bench_case;
 
-/* bench_cases_of - the table of a device. */
-const bench_case *bench_cases_of(vjp_device device, int64_t *count);
+typedef struct bench_set {
+    vjp_device device;
+    const char *name;
+    const bench_case *cases;
+    int64_t count;
+    bool twisted; /* each case with every twist */
+} bench_set;
+
+/* bench_set_of - the set "standard", "growth" or "cliffs"; NULL if the device has no such set. */
+const bench_set *bench_set_of(vjp_device device, const char *name);
 
 /* bench_case_at - the problem at size `size` (0 if the case has none) in one dtype; false if it
  * has no such size. */
@@ -41,13 +59,14 @@ typedef struct load {
     vjp_plan *plan;
     unsigned char *blocks[PROBLEM_TENSORS]; /* every set of one tensor, one after the other */
     size_t stride[PROBLEM_TENSORS];         /* bytes from one set to the next */
+    size_t offset;                          /* bytes from the start of a set to its tensor */
     int64_t sets, turn;
     void *workspace;
     double bytes; /* of one set: each input read once, each output written once */
 } load;
 
-bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *row, double spread,
-               char reason[VJP_REASON_SIZE]);
+bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *row,
+               bench_twist twist, double spread, char reason[VJP_REASON_SIZE]);
 void load_close(load *l);
 
 /* load_run - one run on the next set. load_buffer - where set 0 of a tensor lies. */
@@ -62,7 +81,62 @@ typedef struct sample {
     double share;         /* of the ceiling */
     double call_ns;       /* the host's time for one call; 0: not measured */
     double graph_ns;      /* one run in a graph of many; 0: not measured */
+    double over_vjp;      /* of a peer: its time over vjp's, the median of pairs */
+    int pairs;            /* how often it was measured, each time beside the others */
 } sample;
+
+/* ---- bench_peers.c ------------------------------------------------------------------------ */
+
+enum {
+    BENCH_PEERS = 6
+};
+
+typedef struct peers {
+    int count;
+    const peer *at[BENCH_PEERS];
+    peer_host host;
+} peers;
+
+/* A peer in one case. */
+typedef struct rival {
+    const peer *who;
+    void *job;                       /* NULL: it refuses */
+    char note[PEER_REASON_SIZE + 16]; /* "", "differs from vjp" or "refuses: why" */
+    sample s;
+} rival;
+
+/* peers_open - load every peer of the folder $VJP_PEERS, or of ../peers beside the program's
+ * folder; says so and returns false if there is none. They take memory from `where`. */
+bool peers_open(peers *p, const command *command, memory *where, int threads);
+
+/* rivals_open - each peer ready to run on the load's buffers, its results compared with ours. */
+void rivals_open(const peers *p, load *l, rival rivals[BENCH_PEERS]);
+void rivals_close(const peers *p, rival rivals[BENCH_PEERS]);
+
+/* ---- bench_turns.c ------------------------------------------------------------------------ */
+
+enum {
+    LEAST_PAIRS = 11,
+    MOST_PAIRS = 41,
+    SLOW_PAIRS = 3 /* of whoever takes seconds for a single run */
+};
+
+/* Somebody whose runs are timed. */
+typedef struct contender {
+    bool (*run)(void *state);
+    void *state;
+    int64_t times; /* runs for one reading of the clock */
+    int pairs;     /* rounds that it takes part in */
+    double seconds[MOST_PAIRS];
+} contender;
+
+/* turns_take - let them take turns for about so many seconds, at least LEAST_PAIRS rounds; false if
+ * a run fails. turns_fastest - whoever has the fastest of a few runs.
+ * turns_median, turns_ratio - of one's seconds; of a's over b's, round by round. */
+bool turns_take(contender *all, int count, double seconds);
+contender *turns_fastest(contender *all, int count);
+double turns_median(const contender *c);
+double turns_ratio(const contender *a, const contender *b);
 
 /* bench_now - seconds of a steady clock; bench_median - also sorts the values. */
 double bench_now(void);
@@ -74,8 +148,9 @@ enum {
 };
 void bench_cpu_caches(double sizes[BENCH_CACHES]);
 
-/* bench_cpu_measure - on the load's own threads; the ceiling on as many. */
-bool bench_cpu_measure(load *l, int threads, sample *s);
+/* bench_cpu_measure - the operator, the ceiling on as many threads, and those rivals that do not
+ * refuse, in turns for about so many seconds. */
+bool bench_cpu_measure(load *l, int threads, double seconds, sample *s, rival *rivals, int nrivals);
 
 enum {
     BENCH_EVENTS = 41
@@ -96,5 +171,55 @@ typedef struct bench_cuda {
 bool bench_cuda_open(bench_cuda *b, memory *where, char reason[VJP_REASON_SIZE]);
 bool bench_cuda_measure(bench_cuda *b, load *l, sample *s);
 void bench_cuda_close(bench_cuda *b);
+
+/* ---- bench_show.c ------------------------------------------------------------------------- */
+
+typedef struct bench {
+    const arguments *args;
+    vjp_device device;
+    vjp_context *ctx;
+    memory where;
+    bench_cuda cuda;
+    peers peers;
+    int64_t threads, seconds;
+    bool ordinary_pages;
+    const bench_set *set;
+    FILE *json, *html;
+    records before; /* what the file of --json had, if the run is to be resumed */
+    int64_t total, passed; /* cases to measure, and those behind us */
+    int64_t measured;
+} bench;
+
+/* One case and what came out. */
+typedef struct bench_result {
+    named_problem row;
+    char shape[96];
+    const char *layout;
+    sample s;
+    rival rivals[BENCH_PEERS];
+} bench_result;
+
+/* bench_device, bench_pages, bench_who - as the lines of JSON name them; the last a peer. */
+enum {
+    WHO_SIZE = 32
+};
+
+const char *bench_device(const bench *b);
+const char *bench_pages(const bench *b);
+void bench_who(const peer *peer, char who[WHO_SIZE]);
+
+/* bench_describe - the shape and the layout of a case in words. */
+void bench_describe(bench_result *r, bench_twist twist);
+
+void show_machine(const bench *b);
+void show_head(const bench *b);
+void show_result(const bench *b, const bench_result *r);
+
+/* show_progress - on a terminal, a bar below the table; show_result writes over it. */
+void show_progress(const bench *b, const bench_result *next);
+void hide_progress(void);
+
+/* write_json - a line for each peer, and last one for vjp: with it the case is complete. */
+void write_json(const bench *b, const bench_result *r);
 
 #endif

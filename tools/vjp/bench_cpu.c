@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_cpu.c - time and bandwidth on the CPU, against a ceiling measured in the same moment.
  *
- * The operator and the ceiling (two reads and one write of the same buffers) take turns; the share
- * is the median of the pairs' ratios, since a machine's speed changes from second to second. Small
- * problems are run several times for each reading of the clock, and so from the cache. */
+ * The operator, the ceiling (two reads and one write of the same buffers) and the peers take turns:
+ * bench_turns.c. Shares and ratios are medians over the rounds. */
 #define _DEFAULT_SOURCE
 
 #include <stdlib.h>
@@ -11,10 +10,6 @@
 
 #include "bench.h"
 #include "bench_ceiling.h"
-
-enum {
-    PAIRS = 41
-};
 
 double bench_now(void)
 {
@@ -56,11 +51,14 @@ void bench_cpu_caches(double sizes[BENCH_CACHES])
     sizes[count] = 0;
 }
 
-/* A ceiling: two inputs and an output of the data's shape, a version, and on how many threads. */
+/* ---- the ceiling -------------------------------------------------------------------------- */
+
+/* Two inputs and an output of the data's shape, a version, and on how many threads. */
 typedef struct triad {
     void *out;
     const void *a, *b;
     int64_t size;
+    double moved; /* bytes; an input that is read twice counts once */
     ceiling_function version;
     int threads;
 } triad;
@@ -68,84 +66,89 @@ typedef struct triad {
 static triad triad_of(const load *l)
 {
     const problem *p = &l->p;
-    triad t = { .threads = 1 };
+    triad t = { .size = (int64_t)l->stride[p->op->ninputs], .threads = 1 };
     for (int32_t i = 0; i < p->ntensors; i++) {
-        if (vjp_op_tensor(p->op, i)->shape_rule != VJP_SHAPE_DATA)
+        if ((int64_t)l->stride[i] != t.size) /* a slope, or a broadcast */
             continue;
         if (i >= p->op->ninputs && !t.out)
-            t.out = load_buffer(l, i);
+            t.out = l->blocks[i];
         else if (!t.a)
-            t.a = load_buffer(l, i);
+            t.a = l->blocks[i];
         else if (!t.b)
-            t.b = load_buffer(l, i);
+            t.b = l->blocks[i];
     }
-    t.size = (int64_t)l->stride[0];
+    t.moved = (t.b ? 3.0 : 2.0) * (double)t.size;
+    t.b = t.b ? t.b : t.a;
     return t;
 }
 
-static double triad_time(const triad *t, int64_t times)
+static bool triad_run(void *state)
 {
-    double start = bench_now();
-    for (int64_t i = 0; i < times; i++)
-        ceiling_run(t->version, t->out, t->a, t->b, t->size, t->threads);
-    return (bench_now() - start) / (double)times;
-}
-
-static double run_time(load *l, int64_t times)
-{
-    double start = bench_now();
-    for (int64_t i = 0; i < times; i++)
-        load_run(l, NULL);
-    return (bench_now() - start) / (double)times;
-}
-
-/* How often to run for one reading of the clock: 50 us of work. */
-static int64_t times_for(double seconds)
-{
-    return seconds > 50e-6 ? 1 : (int64_t)(50e-6 / (seconds + 1e-9)) + 1;
+    const triad *t = state;
+    ceiling_run(t->version, t->out, t->a, t->b, t->size, t->threads);
+    return true;
 }
 
 /* The fastest version on one or on all threads: small work is not worth a second one. */
 static triad fastest(const load *l, int threads)
 {
-    enum {
-        TRIES = 3
-    };
-    triad t = triad_of(l), best = t;
-    double least = 0;
+    triad all[2 * CEILINGS];
+    contender tried[2 * CEILINGS];
+    int count = 0;
     for (int version = 0; version < CEILINGS; version++)
-        for (t.threads = 1; t.threads <= threads; t.threads += threads > 1 ? threads - 1 : 1) {
-            t.version = ceiling_at(version);
-            if (!t.version)
-                continue;
-            int64_t times = times_for(triad_time(&t, 1));
-            for (int i = 0; i < TRIES; i++) {
-                double time = triad_time(&t, times);
-                if (!best.version || time < least) {
-                    least = time;
-                    best = t;
-                }
-            }
+        for (int n = 1; n <= threads; n += threads > 1 ? threads - 1 : 1) {
+            all[count] = triad_of(l);
+            all[count].version = ceiling_at(version);
+            all[count].threads = n;
+            tried[count] = (contender){ .run = triad_run, .state = &all[count] };
+            count += all[count].version != NULL;
         }
-    return best;
+    return *(triad *)turns_fastest(tried, count)->state;
 }
 
-bool bench_cpu_measure(load *l, int threads, sample *s)
+/* ---- measuring ---------------------------------------------------------------------------- */
+
+static bool operator_run(void *state)
 {
-    double ratio[PAIRS], times[PAIRS], ceilings[PAIRS];
+    return load_run(state, NULL) == VJP_OK;
+}
+
+static bool rival_run(void *state)
+{
+    const rival *r = state;
+    return r->who->run(r->job) == 0;
+}
+
+static sample sample_of(const contender *c, double bytes, const contender *ours,
+                        const contender *top, const triad *t)
+{
+    sample s = { .ns = 1e9 * turns_median(c), .pairs = c->pairs };
+    s.gbps = bytes / s.ns;
+    s.ceiling = t->moved / turns_median(top) / 1e9;
+    s.share = turns_ratio(top, c) * bytes / t->moved;
+    s.over_vjp = turns_ratio(c, ours);
+    return s;
+}
+
+bool bench_cpu_measure(load *l, int threads, double seconds, sample *s, rival *rivals, int nrivals)
+{
+    contender all[2 + BENCH_PEERS];
+    rival *of[2 + BENCH_PEERS];
     if (load_run(l, NULL) != VJP_OK)
         return false;
     triad t = fastest(l, threads);
-    int64_t runs = times_for(run_time(l, 10)), triads = times_for(triad_time(&t, 10));
-    double moved = 3.0 * (double)t.size;
-    for (int i = 0; i < PAIRS; i++) {
-        ceilings[i] = triad_time(&t, triads);
-        times[i] = run_time(l, runs);
-        ratio[i] = l->bytes / times[i] / (moved / ceilings[i]);
-    }
-    *s = (sample){ .share = bench_median(ratio, PAIRS) };
-    s->ns = 1e9 * bench_median(times, PAIRS);
-    s->gbps = l->bytes / s->ns;
-    s->ceiling = moved / bench_median(ceilings, PAIRS) / 1e9;
+    int count = 2;
+    all[0] = (contender){ .run = triad_run, .state = &t };
+    all[1] = (contender){ .run = operator_run, .state = l };
+    for (int i = 0; i < nrivals; i++)
+        if (rivals[i].job) {
+            of[count] = &rivals[i];
+            all[count++] = (contender){ .run = rival_run, .state = &rivals[i] };
+        }
+    if (!turns_take(all, count, seconds))
+        return false;
+    *s = sample_of(&all[1], l->bytes, &all[1], &all[0], &t);
+    for (int i = 2; i < count; i++)
+        of[i]->s = sample_of(&all[i], l->bytes, &all[1], &all[0], &t);
     return true;
 }

@@ -29,10 +29,11 @@ static const char intro[] =
 
 /* ---- bars --------------------------------------------------------------------------------- */
 
-/* Records that belong in one picture: a case on a device with so many threads. */
+/* Records that belong in one picture: a case on a device with so many threads and such memory. */
 static bool together(const record *a, const record *b)
 {
-    return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) && a->threads == b->threads;
+    return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) &&
+           a->threads == b->threads && !strcmp(a->pages, b->pages);
 }
 
 static bool is_first(const records *all, int64_t index,
@@ -63,31 +64,42 @@ static void write_heading(FILE *page, const record *r)
     fprintf(page, ", %s", r->device);
     if (r->threads > 1)
         fprintf(page, ", %d threads", r->threads);
+    if (!strcmp(r->pages, "ordinary"))
+        fprintf(page, ", ordinary pages");
     fprintf(page, "</h3>\n");
 }
 
 static void write_bars(FILE *page, const records *all, int64_t first)
 {
-    char labels[MOST_ROWS][64], whos[MOST_WHOS][32], label[64];
+    char labels[MOST_ROWS][CHART_LABEL], whos[MOST_WHOS][CHART_LABEL], label[CHART_LABEL];
     double values[MOST_ROWS][MOST_WHOS] = { { 0 } }, ceilings[MOST_ROWS] = { 0 };
+    const char *notes[MOST_ROWS][MOST_WHOS] = { { NULL } }, *packed_notes[MOST_ROWS * MOST_WHOS];
     double packed[MOST_ROWS * MOST_WHOS];
     int rows = 0, nwhos = 0;
+    place_in(whos[0], sizeof(whos[0]), &nwhos, MOST_WHOS, "vjp"); /* the first colour */
     for (int64_t i = first; i < all->count; i++) {
         const record *r = &all->at[i];
         if (!together(r, &all->at[first]))
             continue;
-        snprintf(label, sizeof(label), "%.40s %s", r->shape, r->dtype);
+        bool plain = !r->layout[0] || !strcmp(r->layout, "plain");
+        snprintf(label, sizeof(label), "%.60s %s%s%s", r->shape, r->dtype, plain ? "" : ", ",
+                 plain ? "" : r->layout);
         int row = place_in(labels[0], sizeof(labels[0]), &rows, MOST_ROWS, label);
         int who = place_in(whos[0], sizeof(whos[0]), &nwhos, MOST_WHOS, r->who);
         if (row < 0 || who < 0)
             continue;
         values[row][who] = r->gbps;
+        notes[row][who] = r->note[0] ? r->note : NULL;
         ceilings[row] = r->ceiling > ceilings[row] ? r->ceiling : ceilings[row];
     }
-    for (int i = 0; i < rows * nwhos; i++)
+    for (int i = 0; i < rows * nwhos; i++) {
         packed[i] = values[i / nwhos][i % nwhos];
+        packed_notes[i] = notes[i / nwhos][i % nwhos];
+    }
     write_heading(page, &all->at[first]);
-    chart_bars(page, rows, labels, nwhos, whos, packed, ceilings);
+    chart_bars(page, &(bars){ .rows = rows, .nkinds = nwhos, .labels = labels, .kinds = whos,
+                              .values = packed, .notes = packed_notes, .marks = ceilings,
+                              .unit = " GB/s", .shares = true });
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -97,10 +109,10 @@ static void write_sizes(FILE *page, const records *all, int64_t first, const dou
 {
     const record *of = &all->at[first];
     chart c = { .title = of->name, .unit = "bytes read and written", .measure = "GB/s",
-                .bytes = true, .marks = caches };
+                .scale = CHART_BYTES, .marks = caches };
     for (int64_t i = first; i < all->count; i++) {
         const record *r = &all->at[i];
-        if (!together(r, of) || strcmp(r->who, of->who) != 0)
+        if (!together(r, of) || strcmp(r->who, "vjp") != 0 || strcmp(r->layout, of->layout) != 0)
             continue;
         chart_add(&c, r->dtype, false, r->gbps * r->ns, r->gbps);
         if (r->ceiling > 0 && !strcmp(r->dtype, of->dtype))
@@ -113,14 +125,15 @@ static void write_sizes(FILE *page, const records *all, int64_t first, const dou
 static bool same_but_threads(const record *a, const record *b)
 {
     return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) &&
-           !strcmp(a->who, b->who) && !strcmp(a->shape, b->shape);
+           !strcmp(a->who, b->who) && !strcmp(a->shape, b->shape) &&
+           !strcmp(a->layout, b->layout) && !strcmp(a->pages, b->pages);
 }
 
 static void write_threads(FILE *page, const records *all, int64_t first, const char **section)
 {
     const record *of = &all->at[first];
-    char title[160];
-    snprintf(title, sizeof(title), "%s, %s", of->name, of->shape);
+    char title[256];
+    snprintf(title, sizeof(title), "%s, %s, %s", of->name, of->shape, of->who);
     chart c = { .title = title, .unit = "threads", .measure = "GB/s" };
     for (int64_t i = first; i < all->count; i++) {
         const record *r = &all->at[i];
@@ -138,7 +151,8 @@ static void write_threads(FILE *page, const records *all, int64_t first, const c
 static void write_table(FILE *page, const records *all)
 {
     fprintf(page, "<h2>All figures</h2>\n<table><tr><th>who<th>case<th>dtype<th>shape<th>layout"
-                  "<th>device<th>threads<th>us<th>GB/s<th>ceiling</tr>\n");
+                  "<th>device<th>threads<th>us<th>GB/s<th>ceiling"
+                  "<th>time over vjp's<th></tr>\n");
     for (int64_t i = 0; i < all->count; i++) {
         const record *r = &all->at[i];
         const char *const words[] = { r->who, r->name, r->dtype, r->shape, r->layout, r->device };
@@ -147,8 +161,16 @@ static void write_table(FILE *page, const records *all)
             fprintf(page, "<td>");
             write_text(page, words[w]);
         }
-        fprintf(page, "<td>%d<td>%.2f<td>%.1f<td>%.1f</tr>\n", r->threads, r->ns / 1e3, r->gbps,
-                r->ceiling);
+        fprintf(page, "<td>%d", r->threads);
+        if (r->ns > 0)
+            fprintf(page, "<td>%.2f<td>%.1f<td>%.1f<td>", r->ns / 1e3, r->gbps, r->ceiling);
+        else
+            fprintf(page, "<td><td><td><td>");
+        if (r->over_vjp > 0)
+            fprintf(page, "%.2f", r->over_vjp);
+        fprintf(page, "<td>");
+        write_text(page, r->note);
+        fprintf(page, "</tr>\n");
     }
     fprintf(page, "</table>\n");
 }

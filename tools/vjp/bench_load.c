@@ -14,15 +14,41 @@ enum {
     PATTERN = 262139 /* elements; prime, so that rows differ */
 };
 
-/* Ordinary numbers, repeated: written once, then doubled where they lie. */
-static void fill(load *l, int32_t tensor, size_t size)
+static bool has_slope(const vjp_op_info *op)
+{
+    for (int32_t i = 0; i < op->ninputs; i++)
+        if (vjp_op_tensor(op, i)->shape_rule == VJP_SHAPE_SLOPE)
+            return true;
+    return false;
+}
+
+/* What to do to a number of the bell curve so that it suits a tensor: value * scale + mean. The
+ * gradient beside a slope is positive and small: so the slope's, a sum of millions, does not cancel
+ * (a comparison needs its digits) and fits in f16. */
+typedef struct suit {
+    double scale, mean;
+} suit;
+
+static suit suit_of(const load *l, int32_t tensor, bench_twist twist)
+{
+    const vjp_tensor_info *info = vjp_op_tensor(l->p.op, tensor);
+    if (twist == TWIST_DENORMALS)
+        return (suit){ 20 * dtype_tiny(l->p.tensors[tensor].dtype), 0 };
+    if (has_slope(l->p.op) && !strcmp(info->name, "diff_dst"))
+        return (suit){ 0x1p-13, 0x4p-13 };
+    return (suit){ 2, 0 };
+}
+
+/* Random numbers, repeated: written once, then doubled where they lie. */
+static void fill(load *l, int32_t tensor, bench_twist twist, size_t size)
 {
     vjp_dtype dtype = l->p.tensors[tensor].dtype;
     size_t element = vjp_dtype_size(dtype), have = PATTERN * element;
     unsigned char *pattern = unit_malloc(have);
     random_state random = random_start(1, (uint64_t)tensor);
+    suit s = suit_of(l, tensor, twist);
     for (size_t i = 0; i < PATTERN; i++)
-        element_write(dtype, pattern + i * element, 2 * random_bell(&random));
+        element_write(dtype, pattern + i * element, random_bell(&random) * s.scale + s.mean);
     if (have > size)
         have = size;
     memory_upload(l->where, l->blocks[tensor], pattern, have);
@@ -32,13 +58,16 @@ static void fill(load *l, int32_t tensor, size_t size)
                     have < size - have ? have : size - have);
 }
 
+/* Bytes of memory: what a broadcast repeats counts once. */
 static double tensor_bytes(const vjp_tensor *tensor)
 {
-    return (double)tensor_count(tensor) * (double)vjp_dtype_size(tensor->dtype);
+    int64_t lowest, highest;
+    tensor_extent(tensor, &lowest, &highest);
+    return (double)(highest - lowest + 1) * (double)vjp_dtype_size(tensor->dtype);
 }
 
-bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *row, double spread,
-               char reason[VJP_REASON_SIZE])
+bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *row,
+               bench_twist twist, double spread, char reason[VJP_REASON_SIZE])
 {
     *l = (load){ .where = where, .p = named_problem_build(row) };
     if (problem_create(&l->p, ctx, &l->plan, reason) != VJP_OK)
@@ -46,14 +75,15 @@ bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *ro
     for (int32_t i = 0; i < l->p.ntensors; i++)
         l->bytes += tensor_bytes(&l->p.tensors[i]);
     l->sets = 1 + (int64_t)(spread / l->bytes);
+    l->offset = twist == TWIST_OFFSET ? vjp_dtype_size(row->dtype) : 0;
     bool enough = true;
     for (int32_t i = 0; i < l->p.ntensors && enough; i++) {
         size_t bytes = (size_t)tensor_bytes(&l->p.tensors[i]);
-        l->stride[i] = (bytes + 255) / 256 * 256;
+        l->stride[i] = (bytes + l->offset + 255) / 256 * 256;
         l->blocks[i] = memory_allocate(where, l->stride[i] * (size_t)l->sets);
         enough = l->blocks[i] != NULL;
         if (enough)
-            fill(l, i, l->stride[i] * (size_t)l->sets);
+            fill(l, i, twist, l->stride[i] * (size_t)l->sets);
     }
     l->workspace = memory_allocate(where, vjp_plan_workspace_size(l->plan));
     if (!enough || !l->workspace)
@@ -74,12 +104,12 @@ vjp_status load_run(load *l, void *stream)
 {
     void *buffers[PROBLEM_TENSORS];
     for (int32_t i = 0; i < l->p.ntensors; i++)
-        buffers[i] = l->blocks[i] + l->stride[i] * (size_t)l->turn;
+        buffers[i] = l->blocks[i] + l->stride[i] * (size_t)l->turn + l->offset;
     l->turn = l->turn + 1 < l->sets ? l->turn + 1 : 0;
     return vjp_plan_run(l->plan, buffers, l->workspace, vjp_plan_workspace_size(l->plan), stream);
 }
 
 void *load_buffer(const load *l, int32_t tensor)
 {
-    return l->blocks[tensor];
+    return l->blocks[tensor] + l->offset;
 }

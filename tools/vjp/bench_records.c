@@ -40,11 +40,17 @@ static bool read_number(const char *line, const char *key, double *number)
 
 static bool read_record(const char *line, record *r)
 {
-    double threads = 1;
+    double threads = 1, pairs = 0;
     memset(r, 0, sizeof(*r));
     read_number(line, "threads", &threads);
+    read_number(line, "pairs", &pairs);
     r->threads = (int)threads;
+    r->pairs = (int)pairs;
     read_number(line, "ceiling_gbps", &r->ceiling);
+    read_number(line, "share", &r->share);
+    read_number(line, "over_vjp", &r->over_vjp);
+    read_word(line, "note", r->note, sizeof(r->note));
+    read_word(line, "pages", r->pages, sizeof(r->pages));
     read_word(line, "device", r->device, sizeof(r->device));
     read_word(line, "layout", r->layout, sizeof(r->layout));
     return read_word(line, "who", r->who, sizeof(r->who)) &&
@@ -53,7 +59,8 @@ static bool read_record(const char *line, record *r)
                      r->name, sizeof(r->name)) &&
            read_word(line, "dtype", r->dtype, sizeof(r->dtype)) &&
            read_word(line, "shape", r->shape, sizeof(r->shape)) &&
-           read_number(line, "median_ns", &r->ns) && read_number(line, "gbps", &r->gbps);
+           ((read_number(line, "median_ns", &r->ns) && read_number(line, "gbps", &r->gbps)) ||
+            r->note[0]);
 }
 
 static bool same_thing(const record *a, const record *b)
@@ -61,7 +68,15 @@ static bool same_thing(const record *a, const record *b)
     return !strcmp(a->who, b->who) && !strcmp(a->op, b->op) && !strcmp(a->name, b->name) &&
            !strcmp(a->dtype, b->dtype) && !strcmp(a->shape, b->shape) &&
            !strcmp(a->layout, b->layout) && !strcmp(a->device, b->device) &&
-           a->threads == b->threads;
+           !strcmp(a->pages, b->pages) && a->threads == b->threads;
+}
+
+bool records_has(const records *all, const record *wanted)
+{
+    for (int64_t i = 0; i < all->count; i++)
+        if (same_thing(&all->at[i], wanted))
+            return true;
+    return false;
 }
 
 static void keep(records *all, const record *r)
@@ -84,8 +99,11 @@ records records_read(FILE *lines)
     records all = { NULL, 0 };
     record r;
     rewind(lines);
-    while (fgets(line, sizeof(line), lines))
-        if (read_record(line, &r))
+    while (fgets(line, sizeof(line), lines)) {
+        size_t length = strcspn(line, "\n");
+        bool whole = length > 0 && line[length - 1] == '}'; /* not cut off as its writer ended */
+        if (whole && read_record(line, &r))
             keep(&all, &r);
+    }
     return all;
 }

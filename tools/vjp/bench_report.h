@@ -3,14 +3,17 @@
 #ifndef VJP_BENCH_REPORT_H
 #define VJP_BENCH_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* One line: who computed what, where, and how fast. */
+/* One line: who computed what, where, and how fast; or why not. */
 typedef struct record {
-    char who[32], op[48], name[64], dtype[8], shape[48], layout[32], device[16];
-    int threads;
-    double ns, gbps, ceiling;
+    char who[32], op[48], name[64], dtype[8], shape[96], layout[32], device[16], pages[16];
+    char note[96]; /* "", "differs from vjp" or "refuses: why"; the last has no time */
+    int threads, pairs;
+    double ns, gbps, ceiling, share;
+    double over_vjp; /* of a peer: its time over vjp's */
 } record;
 
 typedef struct records {
@@ -18,9 +21,12 @@ typedef struct records {
     int64_t count;
 } records;
 
-/* records_read - every line of a file that has at least who, op, dtype, shape, median_ns and gbps.
- * What was measured more than once counts as it was last. */
+/* records_read - every line of a file that has at least who, op, dtype and shape, and either
+ * median_ns and gbps or a note. What was measured more than once counts as it was last. */
 records records_read(FILE *lines);
+
+/* records_has - whether there is a line for the same who, case, dtype and so on. */
+bool records_has(const records *all, const record *wanted);
 
 /* report_write - a page that needs nothing else: bars for each case, bandwidth over size with the
  * caches marked (bytes, ends with 0), and over threads where there is more than one count. */

@@ -6,15 +6,14 @@
 #include "chart.h"
 
 enum {
-    WIDTH = 720,
+    WIDTH = CHART_WIDTH,
     HEIGHT = 260,
     LEFT = 52,
     RIGHT = 130, /* the legend */
     TOP = 14,
     TITLE = 26, /* above the top, where a chart is a file of its own */
     BOTTOM = 34,
-    LABEL = 210, /* of a bar */
-    BAR = 13
+    TICKS_APART = 44 /* at least, on a logarithmic scale */
 };
 
 const char chart_style[] =
@@ -25,7 +24,8 @@ const char chart_style[] =
 const char *chart_color(int i)
 {
     static const char *const colors[] = { "#2f6fde", "#d9822b", "#2a9d6f", "#b4479a",
-                                          "#8a6d3b", "#5b8def", "#c0392b", "#6b7280" };
+                                          "#8a6d3b", "#5b8def", "#c0392b", "#6b7280",
+                                          "#7a5cc8", "#3aa7b8", "#c9a227", "#e07a9b" };
     return colors[i % (int)(sizeof(colors) / sizeof(colors[0]))];
 }
 
@@ -72,7 +72,7 @@ typedef struct frame {
 
 static frame frame_of(const chart *c)
 {
-    frame f = { c->bytes, INFINITY, -INFINITY, 0, 0 };
+    frame f = { c->scale != CHART_LINEAR, INFINITY, -INFINITY, 0, 0 };
     for (int i = 0; i < c->count; i++)
         for (int p = 0; p < c->series[i].count; p++) {
             f.low = fmin(f.low, c->series[i].x[p]);
@@ -107,21 +107,22 @@ static double step_of(double span)
     return step;
 }
 
-static void write_size(FILE *page, double bytes)
+static void write_size(FILE *page, chart_scale scale, double size)
 {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+    static const char *const units[][4] = { [CHART_BYTES] = { " B", " KiB", " MiB", " GiB" },
+                                            [CHART_ELEMENTS] = { "", " Ki", " Mi", " Gi" } };
     int unit = 0;
-    for (; bytes >= 1024 && unit < 3; unit++)
-        bytes /= 1024;
-    fprintf(page, "%.3g %s", bytes, units[unit]);
+    for (; size >= 1024 && unit < 3; unit++)
+        size /= 1024;
+    fprintf(page, "%.3g%s", size, units[scale][unit]);
 }
 
 static void write_tick(FILE *page, const chart *c, const frame *f, double x)
 {
     double at = place_x(f, x);
     fprintf(page, "<text x='%.1f' y='%d' text-anchor='middle'>", at, HEIGHT - BOTTOM + 15);
-    if (c->bytes)
-        write_size(page, x);
+    if (c->scale != CHART_LINEAR)
+        write_size(page, c->scale, x);
     else
         fprintf(page, "%g", x);
     fprintf(page, "</text>\n");
@@ -132,9 +133,14 @@ static void write_ticks(FILE *page, const chart *c, const frame *f)
 {
     const series *first = &c->series[0];
     double step = step_of(f->high - f->low);
+    double last = -INFINITY;
     if (first->count <= CHART_DOTS)
-        for (int p = 0; p < first->count; p++)
+        for (int p = 0; p < first->count; p++) {
+            if (f->logarithmic && place_x(f, first->x[p]) < last + TICKS_APART)
+                continue;
+            last = place_x(f, first->x[p]);
             write_tick(page, c, f, first->x[p]);
+        }
     else
         for (double i = ceil(f->low / step); i * step <= f->high; i++)
             write_tick(page, c, f, i * step + 0.0); /* not -0 */
@@ -163,11 +169,13 @@ static void write_axes(FILE *page, const chart *c, const frame *f)
                     "<line class='mark' x1='%.1f' x2='%.1f' y1='%d' y2='%d'/>"
                     "<text class='mark' x='%.1f' y='%d'>",
                     x, x, TOP, HEIGHT - BOTTOM, x + 3, TOP + 8);
-            write_size(page, *mark);
+            write_size(page, CHART_BYTES, *mark);
             fprintf(page, " cache</text>\n");
         }
     fprintf(page, "<text x='%d' y='%d' text-anchor='middle'>%s</text>\n",
             LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 4, c->unit);
+    if (c->measure)
+        fprintf(page, "<text x='%d' y='%d'>%s</text>\n", 2, TOP - 4, c->measure);
 }
 
 /* The farthest point that a straight line from `from` reaches while it keeps within a tenth of a
@@ -228,7 +236,7 @@ static void write_series(FILE *page, const chart *c, int number, const frame *f)
     fprintf(page, "</text>\n");
 }
 
-static bool has_a_line(const chart *c)
+bool chart_has_line(const chart *c)
 {
     for (int i = 0; i < c->count; i++)
         if (c->series[i].count > 1 && c->series[i].x[0] < c->series[i].x[c->series[i].count - 1])
@@ -247,7 +255,7 @@ static void write_lines(FILE *page, const chart *c)
 
 void chart_write(FILE *page, const chart *c, const char **section)
 {
-    if (!has_a_line(c))
+    if (!chart_has_line(c))
         return;
     if (*section)
         fprintf(page, "<h2>%s</h2>\n", *section);
@@ -258,64 +266,26 @@ void chart_write(FILE *page, const chart *c, const char **section)
     write_lines(page, c);
 }
 
-/* An image cannot see the page it is on: it brings its own background. */
-void chart_file(FILE *file, const chart *c)
+void chart_file_begin(FILE *file, const char *title, int height)
 {
     fprintf(file,
             "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 %d %d %d' "
             "role='img' font-family='system-ui,sans-serif'>\n<title>",
-            WIDTH, HEIGHT + TITLE, -TITLE, WIDTH, HEIGHT + TITLE);
-    write_text(file, c->title);
+            WIDTH, height + TITLE, -TITLE, WIDTH, height + TITLE);
+    write_text(file, title);
     fprintf(file,
             "</title>\n<style>\n%s"
             "svg{color:#1a1d21}.paper{fill:#fff}svg .title{font-size:14px}\n"
             "@media(prefers-color-scheme:dark){svg{color:#e4e6e9}.paper{fill:#16181c}}\n"
             "</style>\n<rect class='paper' y='%d' width='%d' height='%d'/>\n"
             "<text class='title' x='%d' y='-6'>",
-            chart_style, -TITLE, WIDTH, HEIGHT + TITLE, LEFT);
-    write_text(file, c->title);
+            chart_style, -TITLE, WIDTH, height + TITLE, LEFT);
+    write_text(file, title);
     fprintf(file, "</text>\n");
+}
+
+void chart_file(FILE *file, const chart *c)
+{
+    chart_file_begin(file, c->title, HEIGHT);
     write_lines(file, c);
-}
-
-/* ---- bars --------------------------------------------------------------------------------- */
-
-static void write_bar(FILE *page, int y, double value, double most, double ceiling, int who)
-{
-    double width = value / most * (WIDTH - LABEL - 130);
-    fprintf(page,
-            "<rect x='%d' y='%d' width='%.1f' height='%d' fill='%s'/>"
-            "<text x='%.1f' y='%d'>%.4g GB/s",
-            LABEL, y, width, BAR - 2, chart_color(who), LABEL + width + 5, y + BAR - 3, value);
-    if (ceiling > 0)
-        fprintf(page, " (%.0f %%)", 100 * value / ceiling);
-    fprintf(page, "</text>\n");
-}
-
-void chart_bars(FILE *page, int rows, char labels[][64], int nwhos, char whos[][32],
-                const double *values, const double *ceilings)
-{
-    int row_height = nwhos * BAR + 7, y = 4;
-    double most = 0;
-    for (int i = 0; i < rows * nwhos; i++)
-        most = fmax(most, fmax(values[i], ceilings[i / nwhos]));
-    fprintf(page, "<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, rows * row_height + 8);
-    for (int row = 0; row < rows; row++, y += row_height) {
-        double tick = LABEL + ceilings[row] / most * (WIDTH - LABEL - 130);
-        fprintf(page, "<text x='%d' y='%d' text-anchor='end'>", LABEL - 8, y + BAR - 3);
-        write_text(page, labels[row]);
-        fprintf(page, "</text>\n");
-        for (int who = 0; who < nwhos; who++)
-            if (values[row * nwhos + who] > 0)
-                write_bar(page, y + who * BAR, values[row * nwhos + who], most, ceilings[row], who);
-        if (ceilings[row] > 0)
-            fprintf(page, "<line class='mark' x1='%.1f' x2='%.1f' y1='%d' y2='%d'/>\n", tick, tick,
-                    y - 1, y + nwhos * BAR);
-    }
-    fprintf(page, "</svg>\n");
-    for (int who = 0; who < nwhos && nwhos > 1; who++) {
-        fprintf(page, "<span class='who' style='color:%s'>&#9632; </span>", chart_color(who));
-        write_text(page, whos[who]);
-        fprintf(page, " &#160; ");
-    }
 }

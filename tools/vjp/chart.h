@@ -7,9 +7,11 @@
 #include <stdio.h>
 
 enum {
+    CHART_WIDTH = 720,
     CHART_DOTS = 32, /* a series of more points is a curve: without dots, and ticks of its own */
     CHART_POINTS = 288,
-    CHART_SERIES = 8
+    CHART_SERIES = 12,
+    CHART_LABEL = 128
 };
 
 typedef struct series {
@@ -19,10 +21,17 @@ typedef struct series {
     double x[CHART_POINTS], y[CHART_POINTS]; /* by rising x; a y of NaN is a gap */
 } series;
 
+/* How x is shown; bytes and elements on a logarithmic scale, as KiB, MiB or as Ki, Mi. */
+typedef enum chart_scale {
+    CHART_LINEAR,
+    CHART_BYTES,
+    CHART_ELEMENTS
+} chart_scale;
+
 typedef struct chart {
     const char *title, *unit; /* of x */
     const char *measure;      /* the unit of y; may be NULL */
-    bool bytes;               /* x is shown as KiB, MiB and on a logarithmic scale */
+    chart_scale scale;
     const double *marks;      /* vertical lines, ends with 0; may be NULL */
     int count;
     series series[CHART_SERIES];
@@ -34,6 +43,9 @@ extern const char chart_style[];
 /* chart_add - a point of the series of that name, which is made if it is new. */
 void chart_add(chart *c, const char *name, bool dashed, double x, double y);
 
+/* chart_has_line - whether there is more than single points. */
+bool chart_has_line(const chart *c);
+
 /* chart_write - lines over x for a page of HTML, if there is a line at all. *section is the heading
  * of the charts to come; the first one writes it and sets it to NULL. */
 void chart_write(FILE *page, const chart *c, const char **section);
@@ -41,10 +53,28 @@ void chart_write(FILE *page, const chart *c, const char **section);
 /* chart_file - the same as a file of its own, readable on a light page and on a dark one. */
 void chart_file(FILE *file, const chart *c);
 
-/* chart_bars - for `rows` labels, a bar for each of `whos`: values[row * nwhos + who], 0 if there
- * is none; a tick at ceilings[row]. */
-void chart_bars(FILE *page, int rows, char labels[][64], int nwhos, char whos[][32],
-                const double *values, const double *ceilings);
+/* chart_file_begin - what an image of its own begins with; it cannot see the page it is on, and so
+ * brings its background. It ends with </svg>. */
+void chart_file_begin(FILE *file, const char *title, int height);
+
+/* ---- chart_bars.c ------------------------------------------------------------------------- */
+
+/* For each of `rows` labels, a bar for each of `kinds`. */
+typedef struct bars {
+    int rows, nkinds;
+    char (*labels)[CHART_LABEL];
+    char (*kinds)[CHART_LABEL];
+    const double *values;     /* values[row * nkinds + kind], 0 if there is none */
+    const char *const *notes; /* what stands beside a bar, or in its place; may have NULLs */
+    const double *marks;      /* marks[row]: a dotted line there, 0 for none */
+    const char *unit;         /* of the values; "" for none */
+    bool shares;              /* of the mark, in percent beside each bar */
+    double most;              /* where longer bars are cut off; 0: nowhere */
+} bars;
+
+/* chart_bars - for a page of HTML; chart_bars_file - as a file of its own. */
+void chart_bars(FILE *page, const bars *b);
+void chart_bars_file(FILE *file, const char *title, const bars *b);
 
 /* chart_color - a colour for number i. write_text - text with what HTML gives a meaning escaped. */
 const char *chart_color(int i);

@@ -70,7 +70,7 @@ void *memory_allocate(memory *m, size_t size)
     size = (size + unit) / unit * unit; /* one byte at least */
     void *host = aligned_alloc(unit, size);
     if (host && unit == huge)
-        madvise(host, size, MADV_HUGEPAGE);
+        madvise(host, size, m->ordinary_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     return host;
 }
 
@@ -80,6 +80,16 @@ void memory_free(memory *m, void *block)
         free(block);
     else if (works(m) && block)
         memory_check(m, m->cuda->MemFree(pointer(block)));
+}
+
+bool memory_has_huge_pages(void)
+{
+    char line[128] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    bool known = file && fgets(line, sizeof(line), file);
+    if (file)
+        fclose(file);
+    return known && !strstr(line, "[never]");
 }
 
 static size_t host_free_size(void)

@@ -21,7 +21,8 @@ bool memory_option(const arguments *args, vjp_device *device);
 typedef struct memory {
     const cuda_driver *cuda; /* NULL on the CPU */
     int ordinal;
-    const char *error; /* the first error, NULL if there was none */
+    bool ordinary_pages; /* of the CPU: do without huge ones */
+    const char *error;   /* the first error, NULL if there was none */
 } memory;
 
 /* memory_open - the memory of a device; false with a reason if there is no such device. The
@@ -33,9 +34,12 @@ void memory_enter(memory *m);
 bool memory_check(memory *m, cuda_result result);
 
 /* memory_allocate - aligned to at least 256 bytes; NULL if there is not enough. On the CPU on
- * huge pages where the system gives them. */
+ * huge pages where the system gives them, unless ordinary ones are wanted. */
 void *memory_allocate(memory *m, size_t size);
 void memory_free(memory *m, void *block);
+
+/* memory_has_huge_pages - whether this system gives huge pages to those who ask. */
+bool memory_has_huge_pages(void);
 
 /* memory_free_size - how much could be allocated, about. */
 size_t memory_free_size(memory *m);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of oneDNN's C API as the comparisons need, through ctypes, on torch's tensors.
+"""As much of oneDNN's C API as peers.py needs, through ctypes, on torch's tensors.
 
 The library is that of the folder ONEDNN_ROOT, or the one that pip installed. Numbers are those of
 dnnl_types.h, the same in every oneDNN 3.
@@ -14,9 +14,8 @@ MAX_DIMS = 12
 DNNL_DTYPES = {torch.float16: 1, torch.bfloat16: 2, torch.float32: 3, torch.float64: 7}
 STATUSES = {1: "out of memory", 2: "invalid arguments", 3: "unimplemented", 5: "runtime error"}
 CPU, IN_ORDER, FORWARD_TRAINING = 1, 1, 64
-SRC, DST, WEIGHTS, DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 1, 17, 33, 129, 145, 161
+SRC, DST, DIFF_SRC, DIFF_DST = 1, 17, 129, 145
 RELU, HARD_SIGMOID, LOGISTIC, LOGISTIC_FROM_DST = 0x20, 0x28, 0x29, 0x104
-SOFTMAX = 0x30000
 
 
 class Argument(ctypes.Structure):
@@ -60,25 +59,6 @@ class OneDNN:
         return self.primitive(backward, {data_argument: (d, data), DIFF_DST: (ddst, diff_dst),
                                          DIFF_SRC: (dsrc, diff_src)})
 
-    def prelu(self, src, slope, diff_dst, diff_src, diff_slope):
-        s, w, ddst, dsrc, dw = map(self.describe, (src, slope, diff_dst, diff_src, diff_slope))
-        forward = self.make("prelu_forward_primitive_desc_create", self.engine, FORWARD_TRAINING,
-                            s, w, s, None)
-        backward = self.make("prelu_backward_primitive_desc_create", self.engine, s, w, dsrc, dw,
-                             ddst, forward, None)
-        return self.primitive(backward, {SRC: (s, src), WEIGHTS: (w, slope),
-                                         DIFF_DST: (ddst, diff_dst), DIFF_SRC: (dsrc, diff_src),
-                                         DIFF_WEIGHTS: (dw, diff_slope)})
-
-    def softmax(self, axis, diff_dst, dst, diff_src):
-        ddst, d, dsrc = map(self.describe, (diff_dst, dst, diff_src))
-        forward = self.make("softmax_forward_primitive_desc_create", self.engine, FORWARD_TRAINING,
-                            SOFTMAX, d, d, axis, None)
-        backward = self.make("softmax_backward_primitive_desc_create", self.engine, SOFTMAX, dsrc,
-                             ddst, d, axis, forward, None)
-        return self.primitive(backward, {DST: (d, dst), DIFF_DST: (ddst, diff_dst),
-                                         DIFF_SRC: (dsrc, diff_src)})
-
     def primitive(self, description, tensors):
         """Descriptions and memory objects are small, and live as long as the process."""
         primitive = self.make("primitive_create", description)
@@ -96,6 +76,5 @@ class OneDNN:
                 raise RuntimeError(f"primitive_execute: {STATUSES.get(status, status)}")
 
         call.keep = tensors
-        call.arguments = (primitive, self.stream, len(tensors), arguments)
         call.close = lambda: self.lib.dnnl_primitive_destroy(primitive)
         return call

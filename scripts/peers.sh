@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# peers.sh DIR - make DIR/peer_*.so, the libraries of `vjp bench --peers`, from bench/peers; DIR is
+# a virtual environment with PyTorch.
+set -eu
+cd "$(dirname "$0")/.."
+torch=$("$1/bin/python" -c 'import torch, pathlib; print(pathlib.Path(torch.__file__).parent)')
+flags="-O2 -fopenmp -shared -fPIC -Wall -Wextra -Iinclude -I$1 -isystem $torch/include"
+flags="$flags -isystem $torch/include/torch/csrc/api/include"
+
+# What oneDNN's functions are called in PyTorch, and where they are.
+nm "$torch/lib/libtorch_cpu.so" |
+    sed -n 's/^\([0-9a-f]*\) [tT] \(dnnl_[a-z_]*\)$/{ "\2", 0x\1 },/p' >"$1/onednn_offsets.h"
+
+# shellcheck disable=SC2086 # a list of flags
+cc $flags -std=gnu11 "-DPYTORCH=\"$torch/lib/libtorch_cpu.so\"" -o "$1/peer_onednn.so" \
+    bench/peers/onednn.c
+# shellcheck disable=SC2086
+c++ $flags -std=c++20 -o "$1/peer_torch.so" bench/peers/torch.cpp "-L$torch/lib" -ltorch_cpu -lc10 \
+    "-Wl,-rpath,$torch/lib"
