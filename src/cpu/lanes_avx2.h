@@ -201,3 +201,6 @@ PARTIAL(f16, 2)
 PARTIAL(bf16, 2)
 #endif
 #undef PARTIAL
+
+#define load_f32_to_store load_f32
+#define load_f64_to_store load_f64

@@ -74,6 +74,14 @@ typedef struct VV {
     V a, b;
 } VV;
 
+/* 512 bits by two loads of 256: where stores go out as well, L3 and memory are faster so. */
+static inline __m512i load_halves(const void *p)
+{
+    const __m256i *half = p;
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(half)),
+                              _mm256_loadu_si256(half + 1), 1);
+}
+
 /* How many of the first n elements of a pair in order lie in b. */
 static inline ptrdiff_t in_b(ptrdiff_t n) { return n > LANES ? n - LANES : 0; }
 
@@ -82,6 +90,11 @@ static inline ptrdiff_t in_b(ptrdiff_t n) { return n > LANES ? n - LANES : 0; }
 static inline VV load_f64(const void *p)
 {
     return (VV){ _mm512_loadu_pd(p), _mm512_loadu_pd((const double *)p + LANES) };
+}
+
+static inline VV load_f64_to_store(const void *p)
+{
+    return (VV){ (V)load_halves(p), (V)load_halves((const double *)p + LANES) };
 }
 
 static inline void store_f64(void *p, VV v)
@@ -115,6 +128,11 @@ static inline void store_some_f64(void *p, VV v, ptrdiff_t n)
 static inline VV load_f32(const void *p)
 {
     return (VV){ _mm512_loadu_ps(p), _mm512_loadu_ps((const float *)p + LANES) };
+}
+
+static inline VV load_f32_to_store(const void *p)
+{
+    return (VV){ (V)load_halves(p), (V)load_halves((const float *)p + LANES) };
 }
 
 static inline void store_f32(void *p, VV v)

@@ -21,6 +21,7 @@
  * shuffles. by_parity and in_order turn a pair of the compute type from one order into the other.
  *
  *   load_D store_D           a pair; _some: n elements only, 0 < n < 2 * LANES, the rest is 0
+ *   load_D_to_store          f32, f64: as load_D, if what is made of it is stored in the same loop
  *   stream_D                 as store_D, past the caches; the address a multiple of 32 or, if that
  *                            is less, of the pair's size. CAN_STREAM: is there such a way?
  *
@@ -202,3 +203,6 @@ PAIRS(f16, 2)
 PAIRS(bf16, 2)
 #endif
 #undef PAIRS
+
+#define load_f32_to_store load_f32
+#define load_f64_to_store load_f64

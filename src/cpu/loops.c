@@ -50,6 +50,7 @@ enum {
 #define STORE_SOME JOIN(store_some_, VJPI_DTYPE)
 #define STREAM JOIN(stream_, VJPI_DTYPE)
 #define LOAD_T JOIN(load_, VJPI_COMPUTE)
+#define LOAD_T_TO_STORE JOIN(JOIN(load_, VJPI_COMPUTE), _to_store)
 #define STORE_T JOIN(store_, VJPI_COMPUTE)
 
 #include "cpu/pair.h"

@@ -62,6 +62,8 @@ INLINE ptrdiff_t size_of(const shape *s, int i)
 
 INLINE VV load(const shape *s, int i, const char *p, ptrdiff_t some)
 {
+    if (!some && !s->wide[i] && s->part == OUTS && SIZE == sizeof(T))
+        return LOAD_T_TO_STORE(p);
     if (!s->wide[i])
         return some ? LOAD_SOME(p, some) : LOAD(p);
     VV v = some ? load_some_T(p, some) : load_T(p);
