@@ -26,6 +26,12 @@ add_library(vjp_test_support STATIC ${support})
 target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
 target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
 
+# vjp_test_allocations: a malloc that counts and fails. Linked only by those that want it in malloc's
+# place.
+add_library(vjp_test_allocations OBJECT tests/faults/allocations.c)
+target_include_directories(vjp_test_allocations PUBLIC tests/faults tests/support)
+target_include_directories(vjp_test_allocations SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+
 # vjp_test(NAME) - run the executable NAME as a test, in a folder of the build tree.
 function(vjp_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
@@ -58,6 +64,7 @@ foreach(file IN LISTS tests)
   endif()
   vjp_test(${name})
 endforeach()
+target_link_libraries(test_memory PRIVATE vjp_test_allocations)
 
 # The program `vjp`: each tests/tool/test_*.c. VJP_TOOL is the command as a list of C strings, so that
 # an emulator may come first.
