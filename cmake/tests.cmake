@@ -81,6 +81,7 @@ if(VJP_EXAMPLES)
     add_dependencies(${name} vjp_program)
     vjp_test(${name})
   endforeach()
+  target_link_libraries(test_tool_allocations PRIVATE vjp_test_allocations)
 endif()
 
 # tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a
