@@ -134,6 +134,15 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT VJP_SANITIZE)
   target_link_options(exhaustive PRIVATE -O3 -march=native ${whole_program})
 endif()
 
+# tests/large: more than 2^31 and 2^32 elements (make check-large), and a part of it as a test.
+file(GLOB large CONFIGURE_DEPENDS tests/large/*.c)
+add_executable(large ${large})
+set_target_properties(large PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(large PRIVATE vjp_problems)
+if(NOT VJP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME large_quick COMMAND large --quick)
+endif()
+
 # Declarations of ours against NVIDIA's, where they are found.
 if(CUDAToolkit_FOUND)
   add_library(cuda_prototypes OBJECT tests/cuda_prototypes.c)
