@@ -161,7 +161,8 @@ int main(void)
     for (int64_t i = 0; i < BUSY_PROBLEMS; i++) {
         const named_problem *p = &busy_problems[i];
         tests[n++] = unit_named(p->name, "a forked child goes on", a_forked_child_goes_on, p);
-        tests[n++] = unit_named(p->name, "signals every millisecond", the_same_bits_among_signals, p);
+        tests[n++] =
+            unit_named(p->name, "signals every millisecond", the_same_bits_among_signals, p);
     }
     return _cmocka_run_group_tests("process", tests, n, NULL, NULL);
 }

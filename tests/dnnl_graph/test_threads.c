@@ -43,9 +43,9 @@ static dnnl_status_t execute(const worker *w)
             status = dnnl_graph_tensor_create(&made[MAX_TENSORS], &lt, m->engine, w->scratchpad);
     }
     if (!status)
-        status = dnnl_graph_compiled_partition_execute_v2(m->compiled, m->stream, ninputs, arguments,
-                                                          noutputs, arguments + ninputs,
-                                                          made[MAX_TENSORS]);
+        status = dnnl_graph_compiled_partition_execute_v2(
+            m->compiled, m->stream, ninputs, arguments, noutputs, arguments + ninputs,
+            made[MAX_TENSORS]);
     for (size_t i = 0; i <= MAX_TENSORS; i++)
         dnnl_graph_tensor_destroy(made[i]);
     return status;

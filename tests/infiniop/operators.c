@@ -47,12 +47,6 @@ size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, s
     return is_slope ? 1 : 2;
 }
 
-size_t operator_length(const operator *op, int i, size_t rows, size_t channels)
-{
-    size_t shape[2], ndim = operator_shape(op, i, rows, channels, shape);
-    return ndim == 1 ? shape[0] : shape[0] * shape[1];
-}
-
 /* The compiler stops at a Create or run function whose parameters are not listed here. */
 #define NEEDS(f) \
     _Generic(&f, create_3: NEEDS_NOTHING, create_5: NEEDS_NOTHING, create_3_int: NEEDS_AXIS, \

@@ -41,9 +41,8 @@ infiniStatus_t operator_create(const operator *op, infiniopHandle_t handle, any_
 infiniStatus_t operator_run(const operator *op, any_descriptor desc, void *workspace,
                             size_t workspace_size, void *const *data);
 
-/* operator_length - the elements of tensor i where the data have the shape (rows, channels): a slope
- * has one for each channel. operator_shape - that tensor's shape; returns its ndim. */
-size_t operator_length(const operator *op, int i, size_t rows, size_t channels);
+/* operator_shape - the shape of tensor i where the data have the shape (rows, channels): a slope has
+ * one element for each channel. Returns its ndim. */
 size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, size_t shape[2]);
 
 #endif

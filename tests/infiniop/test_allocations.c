@@ -116,7 +116,7 @@ static void the_runtime_reports_every_failed_allocation(void **state)
     assert_true(calls >= 4 || !ALLOCATIONS_COUNTED);
 }
 
-/* The C library reads a file without a buffer where it has none, so that not every failure shows. */
+/* The C library reads a file without a buffer where it has none: not every failure shows. */
 static void memory_is_measured_or_not_at_all(void **state)
 {
     allocation_count count = { 1, 0 };

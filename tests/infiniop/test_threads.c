@@ -167,7 +167,7 @@ static void *live_on_a_small_stack(void *arg)
     struct job *job = arg;
     infiniopHandle_t handle = NULL;
     void *memory = calloc(MOST_ARGUMENTS, ROOM), *workspace = malloc(1 << 20);
-    job->failures += infiniopCreateHandle(&handle) != INFINI_STATUS_SUCCESS || !memory || !workspace;
+    job->failures += infiniopCreateHandle(&handle) != 0 || !memory || !workspace;
     for (int k = 0; k < 2 * noperators && job->failures == 0; k++) {
         const operator *op = &operators[k / 2];
         infiniopTensorDescriptor_t tensors[MOST_ARGUMENTS] = { NULL };

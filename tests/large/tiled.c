@@ -56,7 +56,7 @@ tiled tiled_open(int64_t count)
         broken("%zu bytes of address space: %s", t.map_size, strerror(errno));
     for (size_t at = 0; at < size; at += WINDOW_SIZE)
         map(bytes + at, size - at < WINDOW_SIZE ? size - at : WINDOW_SIZE,
-            MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd); /* one fault for each page would take long */
+            MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd); /* a fault for each page would take long */
     t.elements = (uint16_t *)bytes;
     for (int i = 0, n = tiled_zones(count, zones); i < n; i++) {
         size_t begin = (size_t)zones[i].begin * 2, end = (size_t)zones[i].end * 2;
