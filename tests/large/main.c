@@ -4,7 +4,7 @@
  *     large [OPERATOR]...    by default all; with --quick one layout of 2^31 + 7 elements of each
  *
  * Every operator, in rows of every kind and with a transposed gradient, on memory that repeats
- * (tiled.h) and so takes some 200 MiB. What is right is found without large indices: elements
+ * (tiled.h) and so takes some 200 MiB, though it may seem to be 2 GiB. What is right is found without large indices: elements
  * where an index needs one more bit are computed again in a small tensor, and sums are of small
  * integers, exact in any order. `vjp check --large` does the like with memory that does not repeat,
  * where there is enough of it.
@@ -21,7 +21,8 @@
 
 enum {
     POISON = 0x6d6d,
-    SPARSE = 8191 /* of so many elements of a window one is not 0 */
+    SPARSE = 8191, /* of so many elements of a window one is not 0 */
+    REST = 1 << 28 /* elements after which to rest */
 };
 
 /* The counts, and their two factors. */
@@ -180,15 +181,46 @@ static void giant_close(giant *g)
     }
 }
 
-static void run(const problem *p, void *const *data)
+static void rest(const giant *g)
+{
+    for (int32_t t = 0; t < g->p.ntensors; t++)
+        if (!is_slope(g, t))
+            tiled_rest(&g->data[t]);
+}
+
+/* A parallel-for that rests after each task. */
+static void one_by_one(void *user, int64_t ntasks, vjp_task task, void *arg)
+{
+    for (int64_t i = 0; i < ntasks; i++) {
+        task(arg, i);
+        rest(user);
+    }
+}
+
+static void run(vjp_context *ctx, const problem *p, void *const *data)
 {
     const vjp_tensor *tensors[PROBLEM_TENSORS];
     char reason[VJP_REASON_SIZE] = "";
     for (int32_t t = 0; t < p->ntensors; t++)
         tensors[t] = &p->tensors[t];
-    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, data, p->ntensors, reason,
+    if (vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, data, p->ntensors, reason,
                     sizeof reason) != VJP_OK)
         broken("%s: %s", p->op->name, reason);
+}
+
+static void giant_run(giant *g)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    vjp_context *ctx = NULL;
+    void *data[PROBLEM_TENSORS];
+    options.parallel_for = one_by_one;
+    options.parallel_for_user = g;
+    if (vjp_context_create(&options, &ctx, NULL, 0) != VJP_OK)
+        broken("no context");
+    for (int32_t t = 0; t < g->p.ntensors; t++)
+        data[t] = is_slope(g, t) ? (void *)g->slope[t] : g->data[t].elements;
+    run(ctx, &g->p, data);
+    vjp_context_destroy(ctx);
 }
 
 /* ---- what is right ------------------------------------------------------------------------ */
@@ -225,7 +257,7 @@ static int64_t check_map(const giant *g, const int64_t *indices, int64_t count)
                            ? g->slope[t][slope_of(g, indices[i])]
                            : g->data[t].elements[offset_of(&g->p.tensors[t], indices[i])];
     }
-    run(&p, data);
+    run(NULL, &p, data);
     for (int64_t i = 0; i < count; i++)
         wrong += compare(g, output, indices[i], ((uint16_t *)data[output])[i],
                          g->data[output].elements[indices[i]], wrong);
@@ -241,10 +273,13 @@ static double row_sum(const giant *g, int64_t first)
     const uint16_t *x = g->data[0].elements + offset_of(a, first);
     const uint16_t *y = g->data[1].elements + offset_of(b, first);
     double sum = 0;
-    for (int64_t i = 0; i < a->shape[g->axis]; i++, x += a->strides[g->axis])
+    for (int64_t i = 0; i < a->shape[g->axis]; i++, x += a->strides[g->axis]) {
         if (*x != 0)
             sum += element_read(g->dtype, x) *
                    element_read(g->dtype, y + i * b->strides[g->axis]);
+        if (i % REST == REST - 1)
+            rest(g);
+    }
     return sum;
 }
 
@@ -280,6 +315,8 @@ static int64_t check_sums(const giant *g)
     if (sums == NULL)
         broken("no memory for %" PRId64 " sums", n);
     for (int64_t i = 0; i < g->count; i++) {
+        if (i % REST == 0)
+            rest(g);
         if (g->data[src].elements[i] == 0)
             continue;
         double x = value_at(g, src, i);
@@ -304,7 +341,7 @@ static int64_t check_window(const giant *g)
     problem_contiguous(&p, g->dtype, g->dtype, 1, &count, 0, NULL);
     for (int32_t t = 0; t < p.ntensors; t++)
         data[t] = t == output ? wanted : g->data[t].window;
-    run(&p, data);
+    run(NULL, &p, data);
     for (int64_t i = 0; i < count; i++)
         wrong += compare(g, output, i, wanted[i], g->data[output].window[i], wrong);
     free(wanted);
@@ -334,7 +371,6 @@ static int64_t choose_elements(const giant *g, int64_t **indices)
 static int64_t check(int32_t op, int64_t size, layout layout)
 {
     giant g = { problem_start(vjp_op_at(op)->name), layout, .dtype = VJP_BF16 };
-    void *data[PROBLEM_TENSORS];
     int64_t *indices, wrong = 0;
     g.dtype = (op + (int)layout + size) % 2 ? VJP_F16 : VJP_BF16;
     g.sums = is_slope(&g, g.p.ntensors - 1);
@@ -346,9 +382,7 @@ static int64_t check(int32_t op, int64_t size, layout layout)
            vjp_dtype_name(g.dtype), counts[size].name);
     fflush(stdout);
     giant_open(&g);
-    for (int32_t t = 0; t < g.p.ntensors; t++)
-        data[t] = is_slope(&g, t) ? (void *)g.slope[t] : g.data[t].elements;
-    run(&g.p, data);
+    giant_run(&g);
     int64_t count = choose_elements(&g, &indices);
     wrong += g.axis >= 0 ? check_row(&g, indices, count) : check_map(&g, indices, count);
     wrong += g.sums ? check_sums(&g) : 0;

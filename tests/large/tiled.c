@@ -56,7 +56,7 @@ tiled tiled_open(int64_t count)
         broken("%zu bytes of address space: %s", t.map_size, strerror(errno));
     for (size_t at = 0; at < size; at += WINDOW_SIZE)
         map(bytes + at, size - at < WINDOW_SIZE ? size - at : WINDOW_SIZE,
-            MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd); /* a fault for each page would take long */
+            MAP_SHARED | MAP_FIXED, fd);
     t.elements = (uint16_t *)bytes;
     for (int i = 0, n = tiled_zones(count, zones); i < n; i++) {
         size_t begin = (size_t)zones[i].begin * 2, end = (size_t)zones[i].end * 2;
@@ -66,6 +66,16 @@ tiled tiled_open(int64_t count)
     t.window = map(NULL, WINDOW_SIZE, MAP_SHARED, fd);
     close(fd);
     return t;
+}
+
+void tiled_rest(const tiled *t)
+{
+    zone zones[TILED_MOST_ZONES];
+    int n = tiled_zones(t->count, zones);
+    for (int i = 0; i + 1 < n; i++) { /* there is a zone at either end */
+        uint16_t *begin = t->elements + zones[i].end;
+        madvise(begin, (size_t)(zones[i + 1].begin - zones[i].end) * sizeof *begin, MADV_DONTNEED);
+    }
 }
 
 void tiled_close(tiled *t)

@@ -39,4 +39,8 @@ int tiled_zones(int64_t count, zone zones[TILED_MOST_ZONES]);
 tiled tiled_open(int64_t count);
 void tiled_close(tiled *t);
 
+/* tiled_rest - the window's pages count once for each place that they were touched at: let those
+ * places go, not what they hold, or the program would seem to have all that memory. */
+void tiled_rest(const tiled *t);
+
 #endif
