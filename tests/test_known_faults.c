@@ -218,6 +218,15 @@ static void tensorflow_cve_2023_25664_outputs_larger_than_the_gradient(void **st
                 other_shape_refused(&both, t);
             }
         }
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (int32_t d = 0; d < 2; d++) { /* all alike, so that only the sign is wrong */
+            problem p = plain(op);
+            for (int32_t t = 0; t < p.ntensors; t++)
+                if (p.tensors[t].ndim == 2 || d == 1)
+                    p.tensors[t].shape[p.tensors[t].ndim == 2 ? d : 0] = -COLUMNS;
+            refused(&p, VJP_BAD_SHAPE,
+                    WORDS(name_of(&p, 0), d == 0 ? "dim 0 is -6" : "dim 1 is -6"));
+        }
 }
 
 /* One tensor gives the loop its bounds, and another is smaller: what would broadcast is refused as

@@ -145,10 +145,10 @@ static void dims_of_1_in_every_combination(void **state)
 
 #define MOST_BYTES (INT64_MAX / 2) /* 62 bits */
 
-/* small - dense data of (2, 3), slopes of 3. */
+/* small - dense data of (17, 3), slopes of 3. */
 static problem small(const vjp_op_info *op, case_dtypes dtypes)
 {
-    const int64_t shape[] = { 2, 3 };
+    const int64_t shape[] = { 17, 3 };
     problem p = variant_problem(op, 0);
     problem_contiguous(&p, dtypes.dtype, dtypes.wide, 2, shape, 1, &shape[1]);
     return accepted(p);
@@ -163,18 +163,23 @@ static void check_reach(problem p, int32_t tensor, int32_t d)
     for (int32_t other = 0; other < far->ndim; other++)
         rest += other == d ? 0 : (far->shape[other] - 1) * far->strides[other] * size;
     int64_t most = (MOST_BYTES - rest) / (size * (far->shape[d] - 1));
-    const int64_t good[] = { most, -most }, bad[] = { most + 1, -most - 1, INT64_MAX, INT64_MIN };
+    int64_t wraps = (INT64_C(1) << 60) / size; /* 16 times as many bytes are 0, in 64 bits */
+    const int64_t good[] = { most, -most };
+    const int64_t bad[] = { most + 1, -most - 1, INT64_MAX, INT64_MIN, wraps, -wraps };
     for (int64_t i = 0; i < COUNT_OF(good); i++) {
         far->strides[d] = good[i];
         accepted(p);
     }
     for (int64_t i = 0; i < COUNT_OF(bad); i++) {
         char dim[16], stride[32];
+        if (bad[i] >= -most && bad[i] <= most)
+            continue;
         far->strides[d] = bad[i];
         snprintf(dim, sizeof dim, "dim %d ", (int)d);
         snprintf(stride, sizeof stride, "stride %lld,", (long long)bad[i]);
         /* The dim that is named is the one at which the sum passes 62 bits. */
-        int at_last = d == 0 && far->ndim > 1 && bad[i] <= most + 1 && bad[i] >= -most - 1;
+        int64_t alone = (MOST_BYTES - size) / (size * (far->shape[d] - 1));
+        int at_last = d == 0 && far->ndim > 1 && bad[i] >= -alone && bad[i] <= alone;
         refused(&p, VJP_TOO_LARGE,
                 WORDS(vjp_op_tensor(p.op, tensor)->name, at_last ? "dim 1 " : dim,
                       at_last ? "stride 1," : stride));

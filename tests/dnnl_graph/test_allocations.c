@@ -73,9 +73,9 @@ typedef struct program {
     dnnl_graph_allocator_t allocator;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_graph_op_t op;
+    dnnl_graph_op_t op, other;
     dnnl_graph_graph_t graph;
-    dnnl_graph_partition_t partition, single;
+    dnnl_graph_partition_t partitions[2], single;
     dnnl_graph_compiled_partition_t compiled;
     dnnl_graph_tensor_t tensors[MAX_TENSORS];
 } program;
@@ -132,11 +132,19 @@ static bool describe_op(program *p)
     return set_attrs(p);
 }
 
+/* An operation without tensors or attributes, which no schema forbids. */
+static bool add_another(program *p)
+{
+    dnnl_status_t status = dnnl_graph_op_create(&p->other, 2, dnnl_graph_op_wildcard, "other");
+    return went_well(status, p->other) &&
+           went_well(dnnl_graph_add_op(p->graph, p->other), NULL);
+}
+
 static bool build_graph(program *p)
 {
     dnnl_status_t status = dnnl_graph_graph_create(&p->graph, dnnl_cpu);
     if (!went_well(status, p->graph) || !went_well(dnnl_graph_add_op(p->graph, p->op), NULL) ||
-        !went_well(dnnl_graph_graph_finalize(p->graph), NULL))
+        !add_another(p) || !went_well(dnnl_graph_graph_finalize(p->graph), NULL))
         return false;
     if (!went_well(dnnl_graph_graph_filter(p->graph, dnnl_graph_partition_policy_fusion), NULL)) {
         size_t left = 1;
@@ -144,7 +152,7 @@ static bool build_graph(program *p)
         assert_int_equal(left, 0);
         return false;
     }
-    assert_ok(dnnl_graph_graph_get_partitions(p->graph, 1, &p->partition));
+    assert_ok(dnnl_graph_graph_get_partitions(p->graph, 2, p->partitions));
     status = dnnl_graph_partition_create_with_op(&p->single, p->op, dnnl_cpu);
     return went_well(status, p->single);
 }
@@ -152,10 +160,10 @@ static bool build_graph(program *p)
 /* A compiled partition whose compilation failed is as it was: it may be compiled again. */
 static bool compile_partition(program *p)
 {
-    dnnl_status_t status = dnnl_graph_compiled_partition_create(&p->compiled, p->partition);
+    dnnl_status_t status = dnnl_graph_compiled_partition_create(&p->compiled, p->partitions[0]);
     if (!went_well(status, p->compiled))
         return false;
-    if (went_well(compile(p->partition, p->compiled, p->o, p->engine), NULL))
+    if (went_well(compile(p->partitions[0], p->compiled, p->o, p->engine), NULL))
         return true;
     logical_tensor lt;
     assert_true(dnnl_graph_compiled_partition_query_logical_tensor(p->compiled, 0, &lt) !=
@@ -188,9 +196,11 @@ static bool life_of_a_program(void *arg)
         assert_ok(dnnl_graph_tensor_destroy(p.tensors[i]));
     assert_ok(dnnl_graph_compiled_partition_destroy(p.compiled));
     assert_ok(dnnl_graph_partition_destroy(p.single));
-    assert_ok(dnnl_graph_partition_destroy(p.partition));
+    assert_ok(dnnl_graph_partition_destroy(p.partitions[0]));
+    assert_ok(dnnl_graph_partition_destroy(p.partitions[1]));
     assert_ok(dnnl_graph_graph_destroy(p.graph));
     assert_ok(dnnl_graph_op_destroy(p.op));
+    assert_ok(dnnl_graph_op_destroy(p.other));
     assert_ok(dnnl_stream_destroy(p.stream));
     assert_ok(dnnl_engine_destroy(p.engine));
     if (p.allocator)
