@@ -4,10 +4,10 @@
  *     large [OPERATOR]...    by default all; with --quick one layout of 2^31 + 7 elements of each
  *
  * Every operator, in rows of every kind and with a transposed gradient, on memory that repeats
- * (tiled.h) and so takes some 200 MiB, though it may seem to be 2 GiB. What is right is found without large indices: elements
- * where an index needs one more bit are computed again in a small tensor, and sums are of small
- * integers, exact in any order. `vjp check --large` does the like with memory that does not repeat,
- * where there is enough of it.
+ * (tiled.h) and so takes some 200 MiB, though it may seem to be 2 GiB. What is right is found
+ * without large indices: elements where an index needs one more bit are computed again in a small
+ * tensor, and sums are of small integers, exact in any order. `vjp check --large` does the like
+ * with memory that does not repeat, where there is enough of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
