@@ -18,7 +18,7 @@ NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz \
+.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-aarch64 fuzz \
 	numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean help
 
 all: configure ## build the library, examples and tools (default)
@@ -42,6 +42,12 @@ check-exhaustive: ## measure every operator's error over all its inputs; half an
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
+
+check-large: ## every operator on tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory
+	@scripts/need.sh $(NEED_TESTS)
+	@cmake --preset release -DVJP_TESTS=ON
+	@cmake --build build/release $(JOBS) --target large
+	@build/release/tests/large
 
 numerics: ## the tables of docs/numerics.md from build/exhaustive.tsv
 	@cp build/exhaustive.tsv docs/numerics/exhaustive.tsv

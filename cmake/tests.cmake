@@ -26,6 +26,12 @@ add_library(vjp_test_support STATIC ${support})
 target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
 target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
 
+# vjp_test_allocations: a malloc that counts and fails. Linked only by those that want it in malloc's
+# place.
+add_library(vjp_test_allocations OBJECT tests/faults/allocations.c)
+target_include_directories(vjp_test_allocations PUBLIC tests/faults tests/support)
+target_include_directories(vjp_test_allocations SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+
 # vjp_test(NAME) - run the executable NAME as a test, in a folder of the build tree.
 function(vjp_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
@@ -58,6 +64,7 @@ foreach(file IN LISTS tests)
   endif()
   vjp_test(${name})
 endforeach()
+target_link_libraries(test_memory PRIVATE vjp_test_allocations)
 
 # The program `vjp`: each tests/tool/test_*.c. VJP_TOOL is the command as a list of C strings, so that
 # an emulator may come first.
@@ -81,6 +88,7 @@ if(VJP_EXAMPLES)
   endforeach()
   add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
     ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
+  target_link_libraries(test_tool_allocations PRIVATE vjp_test_allocations)
 endif()
 
 # tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a
@@ -93,6 +101,9 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE fuzz_ "" subject ${name})
     add_executable(${name} ${file})
+    if(subject STREQUAL infiniop)
+      target_sources(${name} PRIVATE tests/infiniop/operators.c)
+    endif()
     target_link_libraries(${name} PRIVATE vjp_tool vjp_infiniop vjp_dnnl_graph vjp_test_build)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fuzz)
@@ -128,6 +139,15 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT VJP_SANITIZE)
   set(whole_program $<$<C_COMPILER_ID:GNU>:-flto=auto>)
   target_compile_options(exhaustive PRIVATE -O3 -march=native ${whole_program})
   target_link_options(exhaustive PRIVATE -O3 -march=native ${whole_program})
+endif()
+
+# tests/large: more than 2^31 and 2^32 elements (make check-large), and a part of it as a test.
+file(GLOB large CONFIGURE_DEPENDS tests/large/*.c)
+add_executable(large ${large})
+set_target_properties(large PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(large PRIVATE vjp_problems)
+if(NOT VJP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME large_quick COMMAND large --quick)
 endif()
 
 # Declarations of ours against NVIDIA's, where they are found.

@@ -1,71 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c - who allocates what and when: the allocator hook, its failures one by one, the
- * size of plans and workspaces, and that a run allocates nothing.
- *
- * Where no sanitizer has taken malloc's place, this program does, and counts.
+/* test_memory.c - who allocates what and when: the allocator hook, the failure of each allocation,
+ * the size of plans and workspaces, and that a run allocates nothing.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "cases.h"
 #include "contexts.h"
+#include "refusal.h"
 #include "trial.h"
 #include "unit.h"
-
-/* ---- malloc, counted ---------------------------------------------------------------------- */
-
-static atomic_llong mallocs;
-
-#if defined(__GLIBC__) && !UNIT_SANITIZED
-enum {
-    MALLOC_IS_COUNTED = 1
-};
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-
-void *malloc(size_t size)
-{
-    mallocs++;
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    mallocs++;
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *memory, size_t size)
-{
-    mallocs++;
-    return __libc_realloc(memory, size);
-}
-#else
-enum {
-    MALLOC_IS_COUNTED = 0
-};
-#endif
+#include "variants.h"
 
 /* ---- an allocator that counts and fails --------------------------------------------------- */
 
 typedef struct counter {
     int64_t calls, live;
-    int64_t fail_at; /* the call that returns NULL, counted from 1; 0 for none */
     size_t largest;
 } counter;
 
 static void *counted_allocate(void *user, size_t size)
 {
     counter *c = user;
-    if (++c->calls == c->fail_at)
-        return NULL;
-    c->live++;
+    void *memory = malloc(size);
+    c->calls++;
+    c->live += memory != NULL;
     if (size > c->largest)
         c->largest = size;
-    return malloc(size);
+    return memory;
 }
 
 static void counted_deallocate(void *user, void *memory)
@@ -98,7 +61,7 @@ static void a_plan_is_one_small_allocation_and_a_run_none(void **state)
     (void)state;
     for (int32_t op = 0; op < vjp_op_count(); op++)
         for (uint64_t number = 0; number < 40; number++) {
-            counter c = { 0, 0, 0, 0 };
+            counter c = { 0, 0, 0 };
             vjp_context_options options = counted_options(&c);
             problem p = case_draw(vjp_op_at(op)->name, VJP_F32, VJP_F32, number);
             vjp_context *ctx = context_for_isa("scalar", &options);
@@ -125,7 +88,7 @@ static void a_run_does_not_call_malloc(void **state)
     (void)state;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1;
-    if (!MALLOC_IS_COUNTED)
+    if (!ALLOCATIONS_COUNTED)
         skip();
     vjp_context *ctx = context_for_isa("scalar", &options);
     for (int32_t op = 0; op < vjp_op_count(); op++)
@@ -136,10 +99,10 @@ static void a_run_does_not_call_malloc(void **state)
             trial_open(&t, &p, number);
             assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
             void *workspace = unit_malloc(vjp_plan_workspace_size(plan));
-            int64_t before = mallocs;
+            allocations_begin(0, FAULT_ONCE);
             vjp_status status =
                 vjp_plan_run(plan, t.data, workspace, vjp_plan_workspace_size(plan), NULL);
-            assert_int_equal(mallocs, before);
+            assert_int_equal(allocations_end().calls, 0);
             assert_status(VJP_OK, status, NULL);
             free(workspace);
             vjp_plan_destroy(plan);
@@ -151,17 +114,17 @@ static void a_run_does_not_call_malloc(void **state)
 static void the_hook_takes_the_place_of_malloc(void **state)
 {
     (void)state;
-    counter c = { 0, 0, 0, 0 };
+    counter c = { 0, 0, 0 };
     vjp_context_options options = counted_options(&c);
     problem p = wide_prelu();
     vjp_plan *plan = NULL;
     vjp_context *ctx = NULL;
-    if (!MALLOC_IS_COUNTED)
+    if (!ALLOCATIONS_COUNTED)
         skip();
-    int64_t before = mallocs;
+    allocations_begin(0, FAULT_ONCE);
     assert_status(VJP_OK, vjp_context_create(&options, &ctx, NULL, 0), NULL);
     assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
-    assert_int_equal(mallocs - before, c.calls);
+    assert_int_equal(allocations_end().calls, c.calls);
     vjp_plan_destroy(plan);
     vjp_context_destroy(ctx);
 }
@@ -169,7 +132,7 @@ static void the_hook_takes_the_place_of_malloc(void **state)
 static void memory_goes_with_the_last_of_context_and_plans(void **state)
 {
     (void)state;
-    counter c = { 0, 0, 0, 0 };
+    counter c = { 0, 0, 0 };
     vjp_context_options options = counted_options(&c);
     problem p = wide_prelu();
     vjp_plan *plans[2] = { NULL, NULL };
@@ -185,46 +148,104 @@ static void memory_goes_with_the_last_of_context_and_plans(void **state)
 
 /* ---- failures ----------------------------------------------------------------------------- */
 
-/* The life of a context and a plan, and a call without one; the first failure ends it. */
-static vjp_status whole_life(const vjp_context_options *options, const trial *t)
+typedef struct life {
+    const vjp_context_options *options;
+    trial t;
+    char reason[VJP_REASON_SIZE];
+} life;
+
+/* went_well - whether it did; if not it was for want of memory, and says so. */
+static bool went_well(const life *l, vjp_status status, const void *made)
 {
-    const problem *p = &t->p;
+    if (status == VJP_OK)
+        return true;
+    assert_status(VJP_NO_MEMORY, status, l->reason);
+    assert_true(strlen(l->reason) > 0);
+    assert_null(made);
+    return false;
+}
+
+/* computed - vjp_compute went well; if not, nothing was written. */
+static bool computed(life *l, vjp_context *ctx)
+{
+    const problem *p = &l->t.p;
     const vjp_tensor *tensors[PROBLEM_TENSORS];
-    char reason[VJP_REASON_SIZE] = "";
-    vjp_context *ctx = NULL;
-    vjp_plan *plan = NULL;
     for (int32_t i = 0; i < p->ntensors; i++)
         tensors[i] = &p->tensors[i];
-    vjp_status status = vjp_context_create(options, &ctx, reason, sizeof reason);
-    if (status == VJP_OK)
-        status = problem_create(p, ctx, &plan, reason);
-    if (status == VJP_OK)
-        status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, t->data, p->ntensors,
-                             reason, sizeof reason);
-    if (status != VJP_OK)
-        assert_true(strlen(reason) > 0);
+    trial_prepare(&l->t, 0x5a);
+    vjp_status status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, l->t.data,
+                                    p->ntensors, l->reason, sizeof l->reason);
+    if (went_well(l, status, NULL))
+        return true;
+    for (int32_t i = 0; i < p->ntensors; i++)
+        if (p->home[i] == i)
+            assert_memory_equal(l->t.memory[i].bytes, l->t.before[i], l->t.memory[i].size);
+    return false;
+}
+
+/* A context and a plan, then vjp_compute with that context and, where the work is too small for
+ * OpenMP to allocate anything, without one. The first failure ends it. */
+static bool whole_life(void *arg)
+{
+    life *l = arg;
+    vjp_context *ctx = (vjp_context *)l;
+    vjp_plan *plan = NULL;
+    bool small = tensor_count(&l->t.p.tensors[0]) <= CASE_SMALL;
+    vjp_status status = vjp_context_create(l->options, &ctx, l->reason, sizeof l->reason);
+    bool well = went_well(l, status, ctx);
+    if (well) {
+        plan = NOT_A_PLAN;
+        status = problem_create(&l->t.p, ctx, &plan, l->reason);
+        well = went_well(l, status, plan);
+    }
+    well = well && computed(l, ctx) && (!small || computed(l, NULL));
     vjp_plan_destroy(plan);
     vjp_context_destroy(ctx);
-    return status;
+    return well;
+}
+
+/* Returns how many allocations there were to fail. */
+static int64_t fail_each(const problem *p, const vjp_context_options *options)
+{
+    char text[PROBLEM_TEXT];
+    life l = { options, { .number = 0 }, "" };
+    trial_open(&l.t, p, 0);
+    int64_t calls = allocations_fail_each(problem_describe(p, text), whole_life, &l);
+    trial_close(&l.t);
+    return calls;
 }
 
 static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
-    problem p = wide_prelu();
-    counter c = { 0, 0, 0, 0 };
-    vjp_context_options options = counted_options(&c);
-    trial t;
-    trial_open(&t, &p, 0);
-    assert_status(VJP_OK, whole_life(&options, &t), NULL);
-    int64_t calls = c.calls;
-    assert_true(calls >= 3); /* context, plan, and compute's own plan */
-    for (int64_t fail_at = 1; fail_at <= calls; fail_at++) {
-        c = (counter){ 0, 0, fail_at, 0 };
-        assert_status(VJP_NO_MEMORY, whole_life(&options, &t), NULL);
-        assert_int_equal(c.live, 0);
-    }
-    trial_close(&t);
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (uint64_t number = 0; number < 20; number++) {
+            counter c = { 0, 0, 0 };
+            vjp_context_options options = counted_options(&c);
+            problem p = case_draw(vjp_op_at(op)->name, VJP_F16, VJP_F16, number);
+            fail_each(&p, NULL);
+            fail_each(&p, &options);
+            assert_int_equal(c.live, 0);
+        }
+}
+
+/* Sums across many rows and along one, so that both kinds need a workspace. */
+static void a_failed_workspace_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    const int64_t shapes[][2] = { { 5000, 64 }, { 1, 1 << 20 } };
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 1; /* OpenMP ends the process where it cannot allocate */
+    int64_t workspaces = 0;
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (int64_t s = 0; s < COUNT_OF(shapes); s++) {
+            problem p = variant_problem(vjp_op_at(op), 0);
+            problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], 1, &shapes[s][1]);
+            int64_t calls = fail_each(&p, &options); /* context, plan, compute's own plan */
+            assert_true(calls >= 3 || !ALLOCATIONS_COUNTED);
+            workspaces += calls > 3;
+        }
+    assert_true(workspaces >= 2 || !ALLOCATIONS_COUNTED);
 }
 
 /* ---- workspaces --------------------------------------------------------------------------- */
@@ -302,6 +323,7 @@ int main(void)
         cmocka_unit_test(the_hook_takes_the_place_of_malloc),
         cmocka_unit_test(memory_goes_with_the_last_of_context_and_plans),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_failed_workspace_is_reported_and_leaks_nothing),
         cmocka_unit_test(workspaces_are_small),
         cmocka_unit_test(a_workspace_may_have_any_alignment),
     };

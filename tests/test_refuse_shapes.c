@@ -178,11 +178,11 @@ static void counts_that_overflow(void **state)
 {
     (void)state;
     problem p = sized(VJP_F32, 2, (int64_t[]){ 1LL << 40, 1LL << 40 }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F32, 3, (int64_t[]){ 1LL << 21, 1LL << 21, 1LL << 21 }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F16, 1, (int64_t[]){ INT64_MAX }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
 }
 
 /* 62 bits for the bytes of a tensor: the last that fits, and the first that does not. */
@@ -190,12 +190,12 @@ static void bytes_that_overflow(void **state)
 {
     (void)state;
     problem p = sized(VJP_F64, 1, (int64_t[]){ 1LL << 61 }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F64, 1, (int64_t[]){ 1LL << 59 }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     accepted(sized(VJP_F64, 1, (int64_t[]){ (1LL << 59) - 1 }, NULL));
     p = sized(VJP_BF16, 1, (int64_t[]){ 1LL << 61 }, NULL);
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     accepted(sized(VJP_BF16, 1, (int64_t[]){ (1LL << 61) - 1 }, NULL));
 }
 
@@ -204,17 +204,17 @@ static void extents_that_overflow(void **state)
     (void)state;
     const int64_t shape[] = { 1 << 30, 2 };
     problem p = sized(VJP_F32, 2, shape, (int64_t[]){ 1LL << 40, 1 });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F32, 2, shape, (int64_t[]){ -(1LL << 40), 1 });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F32, 2, shape, (int64_t[]){ 2, INT64_MIN });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 1", "-9223372036854775808"));
     p = sized(VJP_F32, 2, shape, (int64_t[]){ 2, INT64_MAX });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 1", "9223372036854775807"));
     p = sized(VJP_F64, 1, (int64_t[]){ 3 }, (int64_t[]){ 1LL << 60 });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
     p = sized(VJP_F64, 2, (int64_t[]){ 2, 2 }, (int64_t[]){ 1LL << 59, 1LL << 59 });
-    refused(&p, VJP_TOO_LARGE, WORDS("src"));
+    refused(&p, VJP_TOO_LARGE, WORDS("src", "dim 0"));
 }
 
 static void strides_of_dims_of_one_do_not_matter(void **state)

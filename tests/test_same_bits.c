@@ -4,11 +4,13 @@
  *
  * What all are compared with is the scalar code on one thread in the default mode.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "contexts.h"
 #include "named.h"
+#include "parallel_fors.h"
 #include "trial.h"
 #include "unit.h"
 
@@ -170,6 +172,24 @@ static void same_bits_for_any_order_of_tasks(void **state)
     trial_close(&t);
 }
 
+static void same_bits_for_any_parallel_for(void **state)
+{
+    trial t;
+    open_subject(*state, &t);
+    trial_result wanted = reference(&t);
+    for (int i = 0; i < PARALLEL_FORS; i++) {
+        vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+        atomic_llong tasks_run = 0;
+        options.num_threads = 7;
+        options.parallel_for = parallel_fors[i].run;
+        options.parallel_for_user = &tasks_run;
+        check_options(&t, wanted, &options, parallel_fors[i].name);
+        assert_true(tasks_run > 1);
+    }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
 /* ---- modes -------------------------------------------------------------------------------- */
 
 /* Create and run in the mode, and come back to the default one before anything may fail. */
@@ -264,13 +284,14 @@ static void small_work_and_one_thread_stay_with_the_caller(void **state)
 
 int main(void)
 {
-    static struct CMUnitTest tests[COUNT_OF(subjects) * 3 + 2];
+    static struct CMUnitTest tests[COUNT_OF(subjects) * 4 + 2];
     size_t n = 0;
     for (int64_t i = 0; i < COUNT_OF(subjects); i++) {
         const subject *s = &subjects[i];
         const char *name = s->problem.name;
         tests[n++] = unit_named(name, "any number of threads", same_bits_for_any_threads, s);
         tests[n++] = unit_named(name, "tasks in any order", same_bits_for_any_order_of_tasks, s);
+        tests[n++] = unit_named(name, "any parallel-for", same_bits_for_any_parallel_for, s);
         tests[n++] = unit_named(name, "any mode", same_bits_in_any_floating_point_mode, s);
     }
     tests[n++] = unit_named("large work", "on the caller's threads",

@@ -80,8 +80,9 @@ static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_
 /* Half the range of int64_t, so that distances between two tensors fit as well. */
 #define MAX_BYTES (INT64_MAX / 2)
 
-/* Do element count, byte count and the distance from the lowest to the highest byte fit? */
-static bool sizes_fit(const vjp_tensor *tensor)
+/* The first dim with which byte count, or the distance from the lowest to the highest byte, no
+ * longer fits; ndim if all do. */
+static int32_t first_dim_too_large(const vjp_tensor *tensor)
 {
     int64_t size = (int64_t)vjp_dtype_size(tensor->dtype), bytes = size, reach = size;
     for (int32_t d = 0; d < tensor->ndim; d++) {
@@ -91,10 +92,10 @@ static bool sizes_fit(const vjp_tensor *tensor)
         if (stride == INT64_MIN || __builtin_mul_overflow(bytes, tensor->shape[d], &bytes) ||
             __builtin_mul_overflow(stride < 0 ? -stride : stride, size, &span) ||
             __builtin_mul_overflow(span, tensor->shape[d] - 1, &span) ||
-            __builtin_add_overflow(reach, span, &reach))
-            return false;
+            __builtin_add_overflow(reach, span, &reach) || bytes > MAX_BYTES || reach > MAX_BYTES)
+            return d;
     }
-    return bytes <= MAX_BYTES && reach <= MAX_BYTES;
+    return tensor->ndim;
 }
 
 vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_reason reason)
@@ -118,8 +119,12 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
                                tensor->shape[d]);
         empty = empty || tensor->shape[d] == 0;
     }
-    if (!empty && !sizes_fit(tensor))
-        return vjpi_refuse(reason, VJP_TOO_LARGE, "%s: its bytes do not fit in 62 bits", name);
+    int32_t d = empty ? tensor->ndim : first_dim_too_large(tensor);
+    if (d < tensor->ndim)
+        return vjpi_refuse(reason, VJP_TOO_LARGE,
+                           "%s: dim %" PRId32 " is %" PRId64 " at stride %" PRId64
+                           ", its bytes do not fit in 62 bits", name, d, tensor->shape[d],
+                           tensor->strides[d]);
     return VJP_OK;
 }
 

@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drop_in.h"
+#include "sanitized.h"
 
 enum {
     NTHREADS = 8,
@@ -29,8 +31,9 @@ static dnnl_status_t execute(const worker *w)
     dnnl_graph_tensor_t made[MAX_TENSORS + 1] = { NULL };
     const_dnnl_graph_tensor_t arguments[MAX_TENSORS];
     logical_tensor lt;
+    const size_t ninputs = m->o.ninputs, noutputs = m->o.noutputs;
     dnnl_status_t status = dnnl_success;
-    for (size_t i = 0; i < MAX_TENSORS && !status; i++) {
+    for (size_t i = 0; i < ninputs + noutputs && !status; i++) {
         status = dnnl_graph_tensor_create(&made[i], &m->resolved[i], m->engine, w->data[i]);
         arguments[i] = made[i];
     }
@@ -40,8 +43,9 @@ static dnnl_status_t execute(const worker *w)
             status = dnnl_graph_tensor_create(&made[MAX_TENSORS], &lt, m->engine, w->scratchpad);
     }
     if (!status)
-        status = dnnl_graph_compiled_partition_execute_v2(m->compiled, m->stream, 3, arguments, 2,
-                                                          arguments + 3, made[MAX_TENSORS]);
+        status = dnnl_graph_compiled_partition_execute_v2(
+            m->compiled, m->stream, ninputs, arguments, noutputs, arguments + ninputs,
+            made[MAX_TENSORS]);
     for (size_t i = 0; i <= MAX_TENSORS; i++)
         dnnl_graph_tensor_destroy(made[i]);
     return status;
@@ -102,6 +106,55 @@ static void eight_threads_execute_one_compiled_partition(void **state)
     machine_stop(&m);
 }
 
+static void *compile_and_execute(void *arg)
+{
+    worker *w = arg;
+    const machine *m = w->m;
+    dnnl_graph_compiled_partition_t compiled = NULL;
+    w->status = dnnl_graph_compiled_partition_create(&compiled, m->partition);
+    if (!w->status)
+        w->status = compile(m->partition, compiled, &m->o, m->engine);
+    dnnl_graph_compiled_partition_destroy(compiled);
+    if (!w->status)
+        w->status = execute(w);
+    return NULL;
+}
+
+static void run_on_a_small_stack(const operation *o)
+{
+    long least = sysconf(_SC_THREAD_STACK_MIN);
+    machine m = machine_start(o, NULL);
+    worker w = { .m = &m };
+    pthread_attr_t attr;
+    for (size_t i = 0; i < o->ninputs + o->noutputs; i++)
+        w.data[i] = calloc(1, bytes_of(&m.resolved[i]));
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, least > 64 << 10 ? (size_t)least : 64 << 10),
+                     0);
+    assert_int_equal(pthread_create(&w.thread, &attr, compile_and_execute, &w), 0);
+    assert_int_equal(pthread_join(w.thread, NULL), 0);
+    assert_ok(w.status);
+    pthread_attr_destroy(&attr);
+    worker_stop(&w);
+    machine_stop(&m);
+}
+
+static void a_stack_of_64_kib_is_enough(void **state)
+{
+    static const dnnl_data_type_t dtypes[] = { dnnl_f32, dnnl_f16, dnnl_bf16 };
+    static const int64_t shapes[][2] = { { 7, 33 }, { ROWS, CHANNELS } };
+    (void)state;
+    if (UNIT_SANITIZED)
+        skip();
+    for (int kind = 0; kind < dnnl_graph_op_last_symbol; kind++)
+        for (size_t i = 0; i < COUNT_OF(dtypes) * COUNT_OF(shapes); i++) {
+            operation o;
+            if (served_operation((dnnl_graph_op_kind_t)kind,
+                                 dense(0, dtypes[i / 2], 2, shapes[i % 2]), &o))
+                run_on_a_small_stack(&o);
+        }
+}
+
 static void *compile_often(void *arg)
 {
     worker *w = arg;
@@ -144,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_threads_execute_one_compiled_partition),
         cmocka_unit_test(eight_threads_compile_one_partition),
+        cmocka_unit_test(a_stack_of_64_kib_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

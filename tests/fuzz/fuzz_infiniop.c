@@ -8,95 +8,18 @@
 #include <infiniop.h>
 #include <infinirt.h>
 
+#include "../infiniop/operators.h"
 #include "bytes.h"
 #include "problem.h"
 
 enum {
     SLOTS = 4,
     CALLS = 64,
-    ARGUMENTS = 5
+    ARGUMENTS = MOST_ARGUMENTS
 };
 
 typedef infiniopHandle_t handle;
 typedef infiniopTensorDescriptor_t view;
-typedef struct InfiniopDescriptor *descriptor;
-
-/* ---- the functions of an operator, whatever their parameters ------------------------------- */
-
-typedef void (*function)(void);
-typedef infiniStatus_t (*create_3)(handle, descriptor *, view, view, view);
-typedef infiniStatus_t (*create_3_int)(handle, descriptor *, view, view, view, int);
-typedef infiniStatus_t (*create_3_floats)(handle, descriptor *, view, view, view, float, float);
-typedef infiniStatus_t (*create_5)(handle, descriptor *, view, view, view, view, view);
-typedef infiniStatus_t (*run_3)(descriptor, void *, size_t, void *, const void *, const void *,
-                                void *);
-typedef infiniStatus_t (*run_5)(descriptor, void *, size_t, void *, void *, const void *,
-                                const void *, const void *, void *);
-
-typedef infiniStatus_t creator(function f, handle h, descriptor *made, view *v, bytes *b);
-typedef infiniStatus_t runner(function f, descriptor d, void *workspace, size_t size, void **data);
-
-static infiniStatus_t do_create_3(function f, handle h, descriptor *made, view *v, bytes *b)
-{
-    (void)b;
-    return ((create_3)f)(h, made, v[0], v[1], v[2]);
-}
-
-static infiniStatus_t do_create_3_int(function f, handle h, descriptor *made, view *v, bytes *b)
-{
-    return ((create_3_int)f)(h, made, v[0], v[1], v[2], (int8_t)bytes_u8(b));
-}
-
-static infiniStatus_t do_create_3_floats(function f, handle h, descriptor *made, view *v, bytes *b)
-{
-    float alpha = (float)bytes_number(b) / 8, beta = (float)bytes_number(b) / 8;
-    return ((create_3_floats)f)(h, made, v[0], v[1], v[2], alpha, beta);
-}
-
-static infiniStatus_t do_create_5(function f, handle h, descriptor *made, view *v, bytes *b)
-{
-    (void)b;
-    return ((create_5)f)(h, made, v[0], v[1], v[2], v[3], v[4]);
-}
-
-static infiniStatus_t do_run_3(function f, descriptor d, void *workspace, size_t size, void **data)
-{
-    return ((run_3)f)(d, workspace, size, data[0], data[1], data[2], NULL);
-}
-
-static infiniStatus_t do_run_5(function f, descriptor d, void *workspace, size_t size, void **data)
-{
-    return ((run_5)f)(d, workspace, size, data[0], data[1], data[2], data[3], data[4], NULL);
-}
-
-#define CREATOR(f) \
-    _Generic(&f, create_3: do_create_3, create_3_int: do_create_3_int, \
-             create_3_floats: do_create_3_floats, create_5: do_create_5)
-#define RUNNER(f) _Generic(&f, run_3: do_run_3, run_5: do_run_5)
-
-static const struct op {
-    creator *create;
-    function create_function;
-    infiniStatus_t (*workspace)(descriptor, size_t *);
-    runner *run;
-    function run_function;
-    infiniStatus_t (*destroy)(descriptor);
-    int ntensors;
-} ops[] = {
-#define OP(stem, vjp_name, arity, tensors, params, attrs)                        \
-    { CREATOR(infiniopCreate##stem##Descriptor),                                 \
-      (function)infiniopCreate##stem##Descriptor,                                \
-      infiniopGet##stem##WorkspaceSize,                                          \
-      RUNNER(infiniop##stem),                                                    \
-      (function)infiniop##stem,                                                  \
-      infiniopDestroy##stem##Descriptor,                                         \
-      _Generic(&infiniop##stem, run_3: 3, run_5: 5) },
-#include "../../compat/infiniop/ops.def"
-};
-
-enum {
-    OPS = sizeof(ops) / sizeof(ops[0])
-};
 
 /* ---- the objects --------------------------------------------------------------------------- */
 
@@ -108,8 +31,8 @@ typedef struct described {
 } described;
 
 typedef struct made_op {
-    descriptor desc;
-    const struct op *op;
+    any_descriptor desc;
+    const operator *op;
     described tensors[ARGUMENTS];
 } made_op;
 
@@ -192,10 +115,22 @@ static void destroy_tensor(world *w, bytes *b)
     *slot = (described){ 0 };
 }
 
-static void destroy_made(made_op *slot, const struct op *op)
+static void destroy_made(made_op *slot, const operator *op)
 {
     expect(op->destroy(slot->desc) == INFINI_STATUS_SUCCESS, "a descriptor does not go");
     *slot = (made_op){ .op = op };
+}
+
+static operator_values draw_values(bytes *b, const operator *op)
+{
+    operator_values values = { 0 };
+    if (op->needs == NEEDS_AXIS)
+        values.axis = (int8_t)bytes_u8(b);
+    if (op->needs == NEEDS_LINE) {
+        values.alpha = (float)bytes_number(b) / 8;
+        values.beta = (float)bytes_number(b) / 8;
+    }
+    return values;
 }
 
 static void create_op(world *w, bytes *b)
@@ -203,14 +138,15 @@ static void create_op(world *w, bytes *b)
     made_op *slot = &w->made[bytes_below(b, SLOTS)];
     view views[ARGUMENTS];
     destroy_made(slot, slot->op);
-    slot->op = &ops[bytes_below(b, OPS)];
+    slot->op = &operators[bytes_below(b, noperators)];
     for (int i = 0; i < slot->op->ntensors; i++) {
         slot->tensors[i] = w->tensors[bytes_below(b, 2 * SLOTS)];
         views[i] = slot->tensors[i].desc;
     }
     handle h = w->handles[bytes_below(b, SLOTS)];
-    descriptor *at = bytes_below(b, 16) == 1 ? NULL : &slot->desc;
-    infiniStatus_t status = slot->op->create(slot->op->create_function, h, at, views, b);
+    any_descriptor *at = bytes_below(b, 16) == 1 ? NULL : &slot->desc;
+    operator_values values = draw_values(b, slot->op);
+    infiniStatus_t status = operator_create(slot->op, h, at, views, &values);
     expect((status == INFINI_STATUS_SUCCESS) == (slot->desc != NULL),
            "a descriptor in spite of an error");
     expect(!slot->desc || h, "a descriptor without a handle");
@@ -230,8 +166,9 @@ static void ask_op(world *w, bytes *b)
     infiniDevice_t device;
     int id;
     infiniStatus_t wanted = slot->desc ? INFINI_STATUS_SUCCESS : INFINI_STATUS_NULL_POINTER;
-    expect(slot->op->workspace(slot->desc, &size) == wanted, "the size of a workspace");
-    expect(slot->op->workspace(slot->desc, NULL) == INFINI_STATUS_NULL_POINTER, "NULL accepted");
+    expect(slot->op->get_workspace_size(slot->desc, &size) == wanted, "the size of a workspace");
+    expect(slot->op->get_workspace_size(slot->desc, NULL) == INFINI_STATUS_NULL_POINTER,
+           "NULL accepted");
     expect(infiniopGetDescriptorDeviceType(slot->desc, &device) == wanted, "the device's type");
     expect(infiniopGetDescriptorDeviceId(slot->desc, &id) == wanted, "the device's number");
 }
@@ -288,16 +225,17 @@ static memory draw_memory(bytes *b, const made_op *made)
 static void run_op(world *w, bytes *b)
 {
     const made_op *slot = &w->made[bytes_below(b, SLOTS)];
-    const struct op *called = bytes_below(b, 8) == 1 ? &ops[bytes_below(b, OPS)] : slot->op;
+    const operator *called =
+        bytes_below(b, 8) == 1 ? &operators[bytes_below(b, noperators)] : slot->op;
     memory m = draw_memory(b, slot);
     size_t size = 0, short_by = bytes_below(b, 8) == 1;
     if (slot->desc)
-        slot->op->workspace(slot->desc, &size);
+        slot->op->get_workspace_size(slot->desc, &size);
     size_t given = size > short_by ? size - short_by : 0;
     char *workspace = malloc(given + 1);
     expect(workspace, "out of memory");
-    infiniStatus_t status = called->run(called->run_function, slot->desc,
-                                        given > 0 ? workspace : NULL, given, m.data);
+    infiniStatus_t status =
+        operator_run(called, slot->desc, given > 0 ? workspace : NULL, given, m.data);
     int right = slot->desc && called == slot->op;
     if (right && m.as_it_should_be && given == size)
         expect(status == INFINI_STATUS_SUCCESS, "a run with nothing wrong was refused");
@@ -317,7 +255,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes b = { data, size };
     world w = { 0 };
     for (int i = 0; i < SLOTS; i++)
-        w.made[i].op = ops;
+        w.made[i].op = operators;
     for (int i = 0; i < CALLS && b.left > 0; i++)
         calls[bytes_below(&b, sizeof(calls) / sizeof(calls[0]))](&w, &b);
     for (int i = 0; i < SLOTS; i++) {

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "operators.h"
+#include "sanitized.h"
 #include "support.h"
 
 enum { THREADS = 8, ROUNDS = 50, ROWS = 33, COLUMNS = 257, COUNT_OF = ROWS * COLUMNS };
@@ -153,12 +156,67 @@ static void a_new_thread_starts_on_the_cpu(void **state)
     OK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
 }
 
+/* ---- a small stack ------------------------------------------------------------------------ */
+
+/* Every operator in a dtype, of a few elements and of so many that OpenMP has work to do. */
+static void *live_on_a_small_stack(void *arg)
+{
+    enum { ROOM = 5000 * 64 * 8 };
+    static const size_t sizes[][2] = { { 7, 33 }, { 5000, 64 } };
+    static const operator_values values = { 1, 0.25f, 0.5f };
+    struct job *job = arg;
+    infiniopHandle_t handle = NULL;
+    void *memory = calloc(MOST_ARGUMENTS, ROOM), *workspace = malloc(1 << 20);
+    job->failures += infiniopCreateHandle(&handle) != 0 || !memory || !workspace;
+    for (int k = 0; k < 2 * noperators && job->failures == 0; k++) {
+        const operator *op = &operators[k / 2];
+        infiniopTensorDescriptor_t tensors[MOST_ARGUMENTS] = { NULL };
+        void *data[MOST_ARGUMENTS];
+        any_descriptor desc = NULL;
+        for (int i = 0; i < op->ntensors; i++) {
+            size_t shape[2], ndim = operator_shape(op, i, sizes[k % 2][0], sizes[k % 2][1], shape);
+            job->failures += infiniopCreateTensorDescriptor(&tensors[i], ndim, shape, NULL,
+                                                            all_dtypes[job->seed]) != 0;
+            data[i] = (char *)memory + (size_t)i * ROOM;
+        }
+        job->failures += operator_create(op, handle, &desc, tensors, &values) != 0;
+        job->failures += operator_run(op, desc, workspace, 1 << 20, data) != 0;
+        job->failures += op->destroy(desc) != 0;
+        for (int i = 0; i < op->ntensors; i++)
+            job->failures += infiniopDestroyTensorDescriptor(tensors[i]) != 0;
+    }
+    infiniopDestroyHandle(handle);
+    free(workspace);
+    free(memory);
+    return NULL;
+}
+
+static void a_stack_of_64_kib_is_enough(void **state)
+{
+    long least = sysconf(_SC_THREAD_STACK_MIN);
+    pthread_attr_t attr;
+    (void)state;
+    if (UNIT_SANITIZED)
+        skip();
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, least > 64 << 10 ? (size_t)least : 64 << 10),
+                     0);
+    for (size_t d = 0; d < COUNT(all_dtypes); d++) {
+        struct job job = { .seed = (int)d };
+        assert_int_equal(pthread_create(&job.thread, &attr, live_on_a_small_stack, &job), 0);
+        assert_int_equal(pthread_join(job.thread, NULL), 0);
+        assert_int_equal(job.failures, 0);
+    }
+    pthread_attr_destroy(&attr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_descriptor_runs_on_eight_threads),
         cmocka_unit_test(one_handle_makes_descriptors_on_eight_threads),
         cmocka_unit_test(a_new_thread_starts_on_the_cpu),
+        cmocka_unit_test(a_stack_of_64_kib_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

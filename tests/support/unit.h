@@ -14,17 +14,8 @@
 #include <cmocka.h>
 
 #include "base.h"
+#include "sanitized.h"
 #include "vjp/vjp.h"
-
-/* UNIT_SANITIZED - 1 under AddressSanitizer and ThreadSanitizer, which take malloc's place and
- * a good part of every stack. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNIT_SANITIZED 1
-#elif defined(__has_feature)
-#define UNIT_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define UNIT_SANITIZED 0
-#endif
 
 /* assert_status - fail with both names and the reason unless `got` is `wanted`. */
 #define assert_status(wanted, got, reason) \

@@ -124,7 +124,7 @@ static bool set_permissions(int fd, const struct stat *old)
 static char *resolve(const char *path)
 {
     char *target = realpath(path, NULL);
-    if (target)
+    if (target || errno != ENOENT) /* a link that could not be followed must not be replaced */
         return target;
     char *here = beside(path, "."), *folder = here ? realpath(here, NULL) : NULL;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

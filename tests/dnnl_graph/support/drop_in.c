@@ -134,6 +134,28 @@ operation prelu(logical_tensor lt, logical_tensor slope)
     return o;
 }
 
+static int is_served(const operation *o)
+{
+    dnnl_graph_partition_t partition = NULL;
+    dnnl_graph_op_t op = make_op(o, 0);
+    uint8_t supported = 0;
+    if (dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu) == dnnl_success)
+        assert_ok(dnnl_graph_partition_is_supported(partition, &supported));
+    assert_ok(dnnl_graph_partition_destroy(partition));
+    assert_ok(dnnl_graph_op_destroy(op));
+    return supported;
+}
+
+int served_operation(dnnl_graph_op_kind_t kind, logical_tensor lt, operation *o)
+{
+    *o = prelu(lt, dense(0, lt.data_type, 1, &lt.dims[lt.ndims - 1]));
+    o->kind = kind;
+    if (is_served(o))
+        return 1;
+    *o = elementwise(kind, lt);
+    return is_served(o);
+}
+
 dnnl_graph_op_t make_op(const operation *o, size_t id)
 {
     dnnl_graph_op_t op;

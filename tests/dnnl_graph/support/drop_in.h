@@ -65,6 +65,10 @@ operation elementwise(dnnl_graph_op_kind_t kind, logical_tensor lt);
 /* prelu - src (0), slope (1), diff_dst (2), diff_src (3), diff_slope (4). */
 operation prelu(logical_tensor lt, logical_tensor slope);
 
+/* served_operation - one of that kind on tensors like `lt`, if it is served; a slope has the length
+ * of the last dim. Returns whether it is. */
+int served_operation(dnnl_graph_op_kind_t kind, logical_tensor lt, operation *o);
+
 /* with_id - the same description under another id. */
 logical_tensor with_id(logical_tensor lt, size_t id);
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operators.c - see operators.h. */
+#include "operators.h"
+
+#include <string.h>
+
+typedef infiniopHandle_t handle;
+typedef infiniopTensorDescriptor_t view;
+
+typedef infiniStatus_t (*create_3)(handle, any_descriptor *, view, view, view);
+typedef infiniStatus_t (*create_3_int)(handle, any_descriptor *, view, view, view, int);
+typedef infiniStatus_t (*create_3_floats)(handle, any_descriptor *, view, view, view, float, float);
+typedef infiniStatus_t (*create_5)(handle, any_descriptor *, view, view, view, view, view);
+typedef infiniStatus_t (*run_3)(any_descriptor, void *, size_t, void *, const void *, const void *,
+                                void *);
+typedef infiniStatus_t (*run_5)(any_descriptor, void *, size_t, void *, void *, const void *,
+                                const void *, const void *, void *);
+
+infiniStatus_t operator_create(const operator *op, handle h, any_descriptor *desc, const view *v,
+                               const operator_values *values)
+{
+    void (*f)(void) = op->create_function;
+    if (op->ntensors == 5)
+        return ((create_5)f)(h, desc, v[0], v[1], v[2], v[3], v[4]);
+    if (op->needs == NEEDS_AXIS)
+        return ((create_3_int)f)(h, desc, v[0], v[1], v[2], values->axis);
+    if (op->needs == NEEDS_LINE)
+        return ((create_3_floats)f)(h, desc, v[0], v[1], v[2], values->alpha, values->beta);
+    return ((create_3)f)(h, desc, v[0], v[1], v[2]);
+}
+
+infiniStatus_t operator_run(const operator *op, any_descriptor desc, void *workspace,
+                            size_t workspace_size, void *const *data)
+{
+    void (*f)(void) = op->run_function;
+    if (op->ntensors == 5)
+        return ((run_5)f)(desc, workspace, workspace_size, data[0], data[1], data[2], data[3],
+                          data[4], NULL);
+    return ((run_3)f)(desc, workspace, workspace_size, data[0], data[1], data[2], NULL);
+}
+
+size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, size_t shape[2])
+{
+    int is_slope = strstr(op->tensors[i], "slope") != NULL;
+    shape[0] = is_slope ? channels : rows;
+    shape[1] = channels;
+    return is_slope ? 1 : 2;
+}
+
+/* The compiler stops at a Create or run function whose parameters are not listed here. */
+#define NEEDS(f) \
+    _Generic(&f, create_3: NEEDS_NOTHING, create_5: NEEDS_NOTHING, create_3_int: NEEDS_AXIS, \
+             create_3_floats: NEEDS_LINE)
+#define NAMES_1_2(a, b, c) #a, #b, #c
+#define NAMES_2_3(a, b, c, d, e) #a, #b, #c, #d, #e
+
+const operator operators[] = {
+#define OP(stem, vjp_op, arity, tensors, params, attrs)           \
+    { #vjp_op,                                                    \
+      { NAMES_##arity tensors },                                  \
+      _Generic(&infiniop##stem, run_3: 3, run_5: 5),              \
+      NEEDS(infiniopCreate##stem##Descriptor),                    \
+      infiniopGet##stem##WorkspaceSize,                           \
+      infiniopDestroy##stem##Descriptor,                          \
+      (void (*)(void))infiniopCreate##stem##Descriptor,           \
+      (void (*)(void))infiniop##stem },
+#include "../../compat/infiniop/ops.def"
+};
+
+const int noperators = sizeof(operators) / sizeof(operators[0]);

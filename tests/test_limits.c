@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_limits.c - as many dims as there may be, dims of 1 wherever they may be, and extents at the
+ * edge of 62 bits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cases.h"
+#include "contexts.h"
+#include "refusal.h"
+#include "trial.h"
+#include "unit.h"
+#include "variants.h"
+
+enum {
+    POISON = 0xa5,
+    OTHER_POISON = 0x5a
+};
+
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+/* The results keep the oracle's bounds and are the same bits on every instruction set. */
+static void check_problem(const problem *p, uint64_t number)
+{
+    trial t;
+    trial_open(&t, p, number);
+    trial_run(&t, isa_contexts[0], POISON);
+    trial_check(&t);
+    trial_result wanted = trial_bits(&t);
+    for (int isa = 1; isa < ISAS; isa++)
+        if (isa_contexts[isa] != NULL) {
+            trial_run(&t, isa_contexts[isa], OTHER_POISON);
+            trial_check_same(&t, wanted, all_isas[isa]);
+        }
+    free(wanted.bits);
+    trial_close(&t);
+}
+
+/* What an operator is asked for a shape: each of its axes, or each shape of a slope. */
+typedef struct asked {
+    problem p;
+    int32_t ndim;
+    const int64_t *shape;
+    case_dtypes dtypes;
+} asked;
+
+static int has_slope(const problem *p)
+{
+    return vjp_op_tensor(p->op, p->ntensors - 1)->shape_rule == VJP_SHAPE_SLOPE;
+}
+
+static const char *axis_of(const vjp_op_info *op)
+{
+    for (int32_t i = 0; i < op->nattrs; i++)
+        if (vjp_op_attr(op, i)->type == VJP_ATTR_S64)
+            return vjp_op_attr(op, i)->name;
+    return NULL;
+}
+
+/* Dense dims in another order for each tensor, some of them downwards; a dim of 1 has a stride that
+ * leads nowhere. */
+static void stir(vjp_tensor *tensor, int32_t turn)
+{
+    int64_t step = 1;
+    for (int32_t i = 0; i < tensor->ndim; i++) {
+        int32_t d = (i * 7 + turn) % tensor->ndim; /* each once, for 5 and for 12 dims */
+        tensor->strides[d] = d % 3 == turn % 3 ? -step : step;
+        step *= tensor->shape[d];
+        if (tensor->shape[d] == 1)
+            tensor->strides[d] = INT64_C(1) << 61;
+    }
+}
+
+static void check_layouts(const asked *a, int32_t slope_ndim, const int64_t *slope_shape)
+{
+    problem p = a->p;
+    problem_contiguous(&p, a->dtypes.dtype, a->dtypes.wide, a->ndim, a->shape, slope_ndim,
+                       slope_shape);
+    check_problem(&p, 0);
+    for (int32_t t = 0; t < p.ntensors; t++)
+        stir(&p.tensors[t], t);
+    check_problem(&p, 1);
+}
+
+/* A slope of every mask: its dims are the data's or 1. */
+static void check_slopes(const asked *a, int32_t step)
+{
+    for (int32_t mask = 0; mask < 1 << a->ndim; mask += step) {
+        int64_t slope[VJP_MAX_DIMS];
+        for (int32_t d = 0; d < a->ndim; d++)
+            slope[d] = mask >> d & 1 ? a->shape[d] : 1;
+        check_layouts(a, a->ndim, slope);
+    }
+}
+
+static void check_shape(const vjp_op_info *op, case_dtypes dtypes, int32_t ndim,
+                        const int64_t *shape, int32_t step)
+{
+    asked a = { variant_problem(op, 0), ndim, shape, dtypes };
+    const char *axis = axis_of(op);
+    for (int32_t i = 0; axis != NULL && i < ndim; i++) {
+        a.p = variant_problem(op, 0);
+        problem_add_attr(&a.p, vjp_attr_s64(axis, i % 2 == 0 ? i : i - ndim));
+        check_layouts(&a, 0, NULL);
+    }
+    if (has_slope(&a.p))
+        check_slopes(&a, step);
+    else if (axis == NULL)
+        check_layouts(&a, 0, NULL);
+}
+
+/* Twelve dims of 2, which no layout makes fewer; and of 1, 2 and 3. */
+static void twelve_dims(void **state)
+{
+    const vjp_op_info *op = *state;
+    const int64_t twos[] = { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2 };
+    const int64_t mixed[] = { 1, 2, 1, 3, 2, 1, 1, 3, 1, 2, 3, 1 };
+    case_dtypes pairs[CASE_DTYPES];
+    int32_t npairs = case_dtypes_of(op->name, pairs);
+    for (int32_t i = 0; i < npairs; i++) {
+        check_shape(op, pairs[i], VJP_MAX_DIMS, twos, 313);
+        check_shape(op, pairs[i], VJP_MAX_DIMS, mixed, 313);
+    }
+}
+
+/* Every combination of dims of 1 in a shape of five, and of no elements. */
+static void dims_of_1_in_every_combination(void **state)
+{
+    const vjp_op_info *op = *state;
+    const int64_t full[] = { 3, 4, 2, 5, 3 };
+    case_dtypes pairs[CASE_DTYPES];
+    int32_t npairs = case_dtypes_of(op->name, pairs), ndim = COUNT_OF(full);
+    for (int32_t mask = 0; mask < 1 << COUNT_OF(full); mask++) {
+        int64_t shape[COUNT_OF(full)];
+        for (int32_t d = 0; d < ndim; d++)
+            shape[d] = mask >> d & 1 ? full[d] : 1;
+        for (int32_t i = 0; i < npairs; i += unit_quick() ? 3 : 1)
+            check_shape(op, pairs[i], ndim, shape, unit_quick() ? 5 : 1);
+        shape[mask % ndim] = 0;
+        check_shape(op, pairs[0], ndim, shape, 5);
+    }
+}
+
+/* ---- extents ------------------------------------------------------------------------------ */
+
+#define MOST_BYTES (INT64_MAX / 2) /* 62 bits */
+
+/* small - dense data of (17, 3), slopes of 3. */
+static problem small(const vjp_op_info *op, case_dtypes dtypes)
+{
+    const int64_t shape[] = { 17, 3 };
+    problem p = variant_problem(op, 0);
+    problem_contiguous(&p, dtypes.dtype, dtypes.wide, 2, shape, 1, &shape[1]);
+    return accepted(p);
+}
+
+/* One tensor reaches further and further along one dim: what does not fit is refused, and the
+ * tensor, the dim and the stride are named. */
+static void check_reach(problem p, int32_t tensor, int32_t d)
+{
+    vjp_tensor *far = &p.tensors[tensor];
+    int64_t size = (int64_t)vjp_dtype_size(far->dtype), rest = size;
+    for (int32_t other = 0; other < far->ndim; other++)
+        rest += other == d ? 0 : (far->shape[other] - 1) * far->strides[other] * size;
+    int64_t most = (MOST_BYTES - rest) / (size * (far->shape[d] - 1));
+    int64_t wraps = (INT64_C(1) << 60) / size; /* 16 times as many bytes are 0, in 64 bits */
+    const int64_t good[] = { most, -most };
+    const int64_t bad[] = { most + 1, -most - 1, INT64_MAX, INT64_MIN, wraps, -wraps };
+    for (int64_t i = 0; i < COUNT_OF(good); i++) {
+        far->strides[d] = good[i];
+        accepted(p);
+    }
+    for (int64_t i = 0; i < COUNT_OF(bad); i++) {
+        char dim[16], stride[32];
+        if (bad[i] >= -most && bad[i] <= most)
+            continue;
+        far->strides[d] = bad[i];
+        snprintf(dim, sizeof dim, "dim %d ", (int)d);
+        snprintf(stride, sizeof stride, "stride %lld,", (long long)bad[i]);
+        /* The dim that is named is the one at which the sum passes 62 bits. */
+        int64_t alone = (MOST_BYTES - size) / (size * (far->shape[d] - 1));
+        int at_last = d == 0 && far->ndim > 1 && bad[i] >= -alone && bad[i] <= alone;
+        refused(&p, VJP_TOO_LARGE,
+                WORDS(vjp_op_tensor(p.op, tensor)->name, at_last ? "dim 1 " : dim,
+                      at_last ? "stride 1," : stride));
+    }
+}
+
+static void strides_that_reach_too_far(void **state)
+{
+    const vjp_op_info *op = *state;
+    case_dtypes pairs[CASE_DTYPES];
+    int32_t npairs = case_dtypes_of(op->name, pairs);
+    for (int32_t i = 0; i < npairs; i++) {
+        problem p = small(op, pairs[i]);
+        for (int32_t t = 0; t < p.ntensors; t++)
+            for (int32_t d = 0; d < p.tensors[t].ndim; d++)
+                check_reach(p, t, d);
+    }
+}
+
+/* spread - every tensor has the shape, slopes its last dim; all inputs repeat one element, so that
+ * the count of the elements alone is large, outputs are dense as far as 64 bits go. */
+static problem spread(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const int64_t *shape)
+{
+    problem p = variant_problem(op, 0);
+    for (int32_t t = 0; t < p.ntensors; t++) {
+        vjp_tensor *tensor = &p.tensors[t];
+        int is_slope = vjp_op_tensor(op, t)->shape_rule == VJP_SHAPE_SLOPE;
+        uint64_t step = t < op->ninputs ? 0 : 1;
+        *tensor = (vjp_tensor){ .struct_size = sizeof *tensor, .dtype = dtype };
+        tensor->ndim = is_slope ? 1 : ndim;
+        for (int32_t d = tensor->ndim - 1; d >= 0; d--) {
+            tensor->shape[d] = shape[is_slope ? ndim - 1 : d];
+            tensor->strides[d] = (int64_t)step;
+            step *= (uint64_t)tensor->shape[d];
+        }
+    }
+    return p;
+}
+
+/* The most elements that fit, in shapes of every kind, and the fewest that do not. */
+static void counts_at_the_edge(void **state)
+{
+    const vjp_op_info *op = *state;
+    const vjp_dtype dtypes[] = { VJP_F64, VJP_F32, VJP_F16, VJP_BF16 };
+    for (int64_t i = 0; i < COUNT_OF(dtypes); i++) {
+        int64_t most = MOST_BYTES / (int64_t)vjp_dtype_size(dtypes[i]), third = most / 3;
+        const int64_t good[][3] = { { 1, 1, most },  { 1, most, 1 },  { most, 1, 1 },
+                                    { 1, 3, third }, { third, 3, 1 }, { 3, third, 1 },
+                                    { third, 1, 3 }, { 1, third, 3 }, { 3, 1, third } };
+        for (int64_t s = 0; s < COUNT_OF(good); s++) {
+            accepted(spread(op, dtypes[i], 3, good[s]));
+            for (int32_t d = 0; d < 3; d++) {
+                int64_t bad[3] = { good[s][0], good[s][1], good[s][2] };
+                bad[d] += bad[d] < 3 ? 3 : 1;
+                problem p = spread(op, dtypes[i], 3, bad);
+                refused(&p, VJP_TOO_LARGE, WORDS(vjp_op_tensor(op, 0)->name, "dim "));
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    enum {
+        MOST_OPS = 64
+    };
+    static const struct {
+        const char *name;
+        CMUnitTestFunction test;
+    } subjects[] = {
+        { "twelve dims", twelve_dims },
+        { "dims of 1 in every combination", dims_of_1_in_every_combination },
+        { "strides that reach too far", strides_that_reach_too_far },
+        { "counts at the edge", counts_at_the_edge },
+    };
+    static struct CMUnitTest tests[MOST_OPS * COUNT_OF(subjects)];
+    size_t n = 0;
+    isa_contexts_open(NULL);
+    for (int32_t op = 0; op < vjp_op_count() && op < MOST_OPS; op++)
+        for (int64_t i = 0; i < COUNT_OF(subjects); i++)
+            tests[n++] = unit_named(vjp_op_at(op)->name, subjects[i].name, subjects[i].test,
+                                    vjp_op_at(op));
+    int failures = _cmocka_run_group_tests("limits", tests, n, refusal_open, refusal_close);
+    isa_contexts_close(NULL);
+    return failures;
+}
