@@ -40,7 +40,7 @@ for file in $files; do
 
     # shellcheck disable=SC2016 # the loader's $ORIGIN
     surprises=$(echo "$dynamic" | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p' | tr : '\n' |
-        grep -v '^\$ORIGIN\(/\.\.\(/[a-z0-9_/-]*\)\{0,1\}\)\{0,1\}$' || true)
+        sed 's/.*/"&"/' | grep -vxE '"\$ORIGIN(/\.\.(/[a-z0-9_/-]*)?)?"' || true)
     [ -z "$surprises" ] || complain "looks for libraries in $surprises"
     case $file in
     */libvjp_cuda.so) fine=$allowed_cuda ;;
