@@ -13,13 +13,15 @@ TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
 # What each target needs, as test=Debian package: scripts/need.sh.
 NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
 NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
-NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc
+NEED_ABI := abidw=abigail-tools
+NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc $(NEED_ABI)
 NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-aarch64 fuzz \
-	numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean help
+.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-aarch64 \
+	check-reproducible check-sbom fuzz abi abi-write abi-build sbom numerics numerics-peers bench \
+	bench-peers bench-growth peers performance docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -35,6 +37,7 @@ demo: ## install a compiler and CMake if they are missing, build, train a small 
 
 check: ## every test and check; the last line counts them
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
+	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
 	@scripts/check.sh native package aarch64
 
 check-exhaustive: ## measure every operator's error over all its inputs; half an hour on two cores
@@ -71,6 +74,37 @@ fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
 check-aarch64: ## the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)
 	@scripts/check.sh aarch64
+
+check-reproducible: ## build twice, as two users in two folders, and compare every byte
+	@scripts/need.sh $(NEED) setpriv=util-linux
+	@scripts/reproducible.sh
+
+abi: abi-build ## compare the libraries' binary interfaces with those of the last release, in abi/
+	@scripts/abi.sh compare build/abi
+
+abi-write: abi-build ## for a release: write the interfaces of today into abi/
+	@scripts/abi.sh write build/abi
+
+abi-build:
+	@scripts/need.sh $(NEED) $(NEED_ABI)
+	@cmake --preset release -B build/abi -DCMAKE_C_FLAGS=-g -DVJP_TESTS=OFF -DVJP_EXAMPLES=OFF \
+		-DVJP_CUDA=OFF
+	@cmake --build build/abi $(JOBS)
+
+sbom: all ## the SPDX bill of materials of what `make install` installs: build/vjp.spdx
+	@rm -rf build/sbom
+	@cmake --install build/release --prefix build/sbom >/dev/null
+	@scripts/sbom.sh build/sbom "$(NEED)" \
+		"$(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_FUZZ)" >build/vjp.spdx
+
+check-sbom: sbom build/spdx/complete ## the same, tried by the validator of the SPDX project
+	@build/spdx/bin/pyspdxtools -i build/vjp.spdx
+
+build/spdx/complete:
+	@scripts/need.sh python3=python3 python3-venv
+	@python3 -m venv build/spdx
+	@build/spdx/bin/pip install -q spdx-tools
+	@touch $@
 
 bench: all ## measure time and bandwidth on this machine
 	@build/release/vjp bench
@@ -123,4 +157,4 @@ clean: ## remove build/
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -41,6 +41,10 @@ function(vjp_test name)
   endif()
 endfunction()
 
+# The constants and layouts of the header, checked by the compiler.
+add_library(vjp_layout OBJECT tests/layout.c)
+target_link_libraries(vjp_layout PRIVATE vjp)
+
 # vjp_cuda_host: the CUDA backend without CUDA, and a walk through its kernels.
 file(GLOB host CONFIGURE_DEPENDS tests/cuda/*.c)
 add_library(vjp_cuda_host STATIC src/cuda/stages.c src/cuda/shapes.c ${host})

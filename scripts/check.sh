@@ -52,8 +52,9 @@ tests() {
 }
 
 suite_native() {
-    check "build (gcc)" build check --preset release && tests check
+    check "build (gcc)" build check --preset release -DCMAKE_C_FLAGS="${CFLAGS-} -g" && tests check
     check "exported symbols" scripts/symbols.sh build/check/libvjp.so
+    check "binary interfaces" scripts/abi.sh compare build/check
     if [ -e build/check/libvjp_cuda.so ]; then
         check "exported symbols (CUDA)" exports_one build/check/libvjp_cuda.so vjpi_cuda_module
     fi
@@ -73,7 +74,7 @@ suite_package() {
     for cc in gcc clang; do
         for std in c11 c17 c++11 c++17 c++20; do
             check "header ($cc, $std)" $cc -x "${std%%[0-9]*}" -std=$std -Wall -Wextra -Wpedantic \
-                -Werror -fsyntax-only -Iinclude tests/consumer/main.c
+                -Werror -fsyntax-only -Iinclude tests/consumer/main.c tests/layout.c
         done
     done
 
@@ -85,6 +86,8 @@ suite_package() {
     check "consumer (pkg-config, C++, static)" pc_consumer g++ main.cpp -static
     check "consumer (CMake)" cmake_consumer
     check "program (installed)" "$prefix/bin/vjp" info
+    check "hardening, needs and paths" scripts/elf.sh "$prefix"
+    check "bill of materials" bill_of_materials
     check "manual page" mandoc -Tlint -W warning "$prefix/share/man/man1/vjp.1"
     for front in infiniop dnnl_graph; do
         check "$front (gcc)" tests/$front/installed.sh "$prefix"
@@ -97,6 +100,15 @@ install_and_move() {
     rm -rf "$prefix" "$prefix.first" &&
         CUDAARCHS=90-real make install PREFIX="$prefix.first" &&
         mv "$prefix.first" "$prefix"
+}
+
+# The bill is made from an installation of its own, and must fit this one: every file, every hash.
+bill_of_materials() {
+    make sbom &&
+        awk '/^FileName:/ { name = $2 } /^FileChecksum: SHA256:/ { print $3 "  " name }' \
+            build/vjp.spdx >build/vjp.sha256 &&
+        (cd "$prefix" && sha256sum --check --quiet ../vjp.sha256) &&
+        [ "$(wc -l <build/vjp.sha256)" = "$(find "$prefix" -type f | wc -l)" ]
 }
 
 # pc_consumer COMPILER SOURCE [-static]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # need.sh [TEST=]PACKAGE... - see that what a step needs is there; on Debian, install what is not.
+# need.sh --versions [TEST=]PACKAGE... - print what is there: each name and version on a line.
 #
 # TEST is a command, or a header that cc should find (name.h); without a TEST, Debian's package
 # itself is asked for. As root the missing packages are installed; otherwise the command that
@@ -15,6 +16,24 @@ has() {
     *) ! command -v dpkg-query || dpkg-query -s "$1" | grep -q '^Status:.* installed$' ;;
     esac >/dev/null 2>&1
 }
+
+# version [TEST=]PACKAGE - as Debian knows it, or else as the command says.
+version() {
+    dpkg-query -W -f '${Package} ${Version}\n' "${1#*=}" 2>/dev/null | grep ' .' && return
+    case $1 in
+    *.h=*) echo "${1%%=*}, of unknown version" ;;
+    *=*) "${1%%=*}" --version | head -n 1 ;;
+    *) echo "$1, of unknown version" ;;
+    esac
+}
+
+if [ "$1" = --versions ]; then
+    shift
+    for need in "$@"; do
+        version "$need"
+    done | sort -u
+    exit
+fi
 
 missing=
 for need in "$@"; do

@@ -3,7 +3,7 @@
 
 #define INLINE static __device__ __forceinline__
 #define INLINE_MEMBER __device__ __forceinline__
-#define RARE static __device__ __noinline__
+#define RARE inline __device__ __noinline__ /* static would put our folder into its name */
 #define UNROLL _Pragma("unroll")
 
 #if VJPI_COMPUTE_F64
