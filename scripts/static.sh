@@ -45,7 +45,7 @@ run_cppcheck() {
 }
 
 run_shellcheck() {
-    git ls-files '*.sh' >"$dir/scripts"
+    find scripts tests conformance -name '*.sh' >"$dir/scripts"
     each shellcheck -f gcc <"$dir/scripts" >"$raw"
     sed -E 's/^([^:]*:[0-9]+):[0-9]+: [a-z]+: (.*) \[(.*)\]$/\1: \3: \2/' "$raw"
 }
