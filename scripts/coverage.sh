@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 dir=build/coverage
 gcovr=build/gcovr/bin/gcovr
 
-# report FILTER... [-- OPTION...] - gcovr over part of the sources. Macros define functions on the
-# line of a table, and several tables: they are counted apart, and their lines together.
+# report OPTION... - gcovr. Several functions may come from one line of a table: they are counted
+# apart, and their lines together.
 report() {
     $gcovr --root . --merge-mode-functions separate --merge-lines --gcov-executable gcov "$@"
 }
@@ -43,10 +43,13 @@ table() {
         END { exit bad }'
 }
 
+mkdir -p build
 cmake --preset coverage >$dir.log
 cmake --build $dir "-j$(nproc)" >>$dir.log
 find $dir -name '*.gcda' -delete
-VJP_TEST_QUICK=1 ctest --test-dir $dir "-j$(nproc)" --timeout 1800 --output-on-failure >$dir.log ||
+# Left out: what does the same as other tests, only much longer.
+VJP_TEST_QUICK=1 ctest --test-dir $dir "-j$(nproc)" --timeout 1800 --output-on-failure \
+    -E '^(same_bits_.*|example_train|conformance_generate|conformance_is_current)$' >$dir.log ||
     { cat $dir.log; exit 1; }
 
 mkdir -p $dir/html
