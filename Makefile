@@ -16,12 +16,14 @@ NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
 NEED_ABI := abidw=abigail-tools
 NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc $(NEED_ABI)
 NEED_FUZZ := clang=clang libclang-rt-dev
+NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
+NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-aarch64 \
-	check-reproducible check-sbom fuzz abi abi-write abi-build sbom numerics numerics-peers bench \
-	bench-peers bench-growth peers performance docs install clean help
+.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-static \
+	check-aarch64 check-reproducible check-sbom coverage fuzz abi abi-write abi-build sbom numerics \
+	numerics-peers bench bench-peers bench-growth peers performance docs install clean help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -61,9 +63,23 @@ numerics-peers: all build/peers/complete ## PyTorch's and oneDNN's errors beside
 	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
 		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
 
-check-sanitize: ## the tests under ASan and UBSan, and under TSan
+check-sanitize: ## the tests under ASan and UBSan, TSan, MSan, and under valgrind
+	@scripts/need.sh $(NEED_TESTS) $(NEED_SANITIZE)
+	@scripts/check.sh sanitize msan valgrind
+
+check-static: ## clang-tidy, cppcheck and shellcheck over the sources
+	@scripts/need.sh $(NEED_TESTS) $(NEED_STATIC)
+	@scripts/check.sh static
+
+coverage: build/gcovr/complete ## the lines and branches that the tests run; fails below 95 and 90 %
 	@scripts/need.sh $(NEED_TESTS)
-	@scripts/check.sh sanitize
+	@scripts/coverage.sh 95 90
+
+build/gcovr/complete:
+	@scripts/need.sh python3=python3 python3-venv
+	@python3 -m venv build/gcovr
+	@build/gcovr/bin/pip install -q gcovr
+	@touch $@
 
 fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
 	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ)

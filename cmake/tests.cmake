@@ -51,6 +51,10 @@ add_library(vjp_cuda_host STATIC src/cuda/stages.c src/cuda/shapes.c ${host})
 target_include_directories(vjp_cuda_host PUBLIC src tests/cuda)
 target_link_libraries(vjp_cuda_host PRIVATE vjp_static vjp_test_build)
 
+# What test_module.c puts in the place of libvjp_cuda.so.
+add_library(fake_module MODULE tests/module/fake_module.c)
+target_link_libraries(fake_module PRIVATE vjp_build)
+
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
@@ -58,10 +62,11 @@ foreach(file IN LISTS tests)
   if(name MATCHES "^test_(unload|module)$") # open the library, and so must not be linked with it
     target_include_directories(${name} PRIVATE include)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
-    target_compile_definitions(${name} PRIVATE VJP_SHARED_PATH="$<TARGET_FILE:vjp>")
+    target_compile_definitions(${name} PRIVATE
+      VJP_SHARED_PATH="$<TARGET_FILE:vjp>" FAKE_MODULE_PATH="$<TARGET_FILE:fake_module>")
     target_link_libraries(${name} PRIVATE ${CMOCKA_LIBRARY} ${CMAKE_DL_LIBS})
-    add_dependencies(${name} vjp)
-  elseif(name MATCHES "^test_cuda_") # the library's insides
+    add_dependencies(${name} vjp fake_module)
+  elseif(name MATCHES "^test_(cuda_|stores$)") # the library's insides
     target_link_libraries(${name} PRIVATE vjp_cuda_host vjp_static vjp_test_build)
   else()
     target_link_libraries(${name} PRIVATE vjp_test_build)
@@ -111,9 +116,9 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
     target_link_libraries(${name} PRIVATE vjp_tool vjp_infiniop vjp_dnnl_graph vjp_test_build)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fuzz)
+    add_dependencies(fuzzers ${name})
     if(VJP_SANITIZE MATCHES "fuzzer")
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-      add_dependencies(fuzzers ${name})
     else()
       target_sources(${name} PRIVATE ${fuzz_dir}/replay.c)
       add_test(NAME ${name} COMMAND ${name} ${fuzz_dir}/corpus/${subject})

@@ -319,6 +319,10 @@ static void an_unknown_isa_is_refused(void **state)
         context_refused(NULL, VJP_BAD_ARGUMENT, "VJP_ISA");
         context_refused(NULL, VJP_BAD_ARGUMENT, names[i]);
     }
+    char reason[VJP_REASON_SIZE] = "";
+    assert_int_equal(vjp_compute(NULL, "relu_backward", NULL, 0, NULL, NULL, 0, reason,
+                                 sizeof reason), VJP_BAD_ARGUMENT);
+    assert_non_null(strstr(reason, "VJP_ISA"));
     if (kept != NULL)
         setenv("VJP_ISA", kept, 1);
     else

@@ -41,7 +41,7 @@ dnnl_status_t dnnl_set_verbose(int level)
 dnnl_status_t dnnl_graph_set_dump_mode(dnnl_graph_dump_mode_t modes)
 {
     const unsigned known = dnnl_graph_dump_mode_subgraph | dnnl_graph_dump_mode_graph;
-    return (unsigned)modes & ~known ? dnnl_invalid_arguments : dnnl_success;
+    return ((unsigned)modes & ~known) ? dnnl_invalid_arguments : dnnl_success;
 }
 
 /* ---- caches ------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ typedef struct vjpi_call {
     float constants[VJPI_MAX_ATTRS];          /* the F32 attributes in order */
 } vjpi_call;
 
-vjp_status vjpi_check(const char *op, const vjp_attr *attrs, int32_t nattrs,
+vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                       vjpi_reason reason);
 

@@ -145,6 +145,7 @@ static void events_measure_time(void **state)
     EXPECT(NULL_POINTER, infinirtEventSynchronize(NULL));
     EXPECT(NULL_POINTER, infinirtEventElapsedTime(NULL, start, end));
     EXPECT(NULL_POINTER, infinirtEventElapsedTime(&ms, NULL, end));
+    EXPECT(NULL_POINTER, infinirtEventElapsedTime(&ms, start, NULL));
     OK(infinirtEventDestroy(start));
     OK(infinirtEventDestroy(end));
     OK(infinirtEventDestroy(NULL));
@@ -193,18 +194,34 @@ static void graphs_are_not_for_the_cpu(void **state)
 static void on_a_device_not_served_every_call_says_so(void **state)
 {
     void *memory;
-    infinirtEvent_t event;
-    infinirtStream_t stream;
+    infinirtEvent_t event = NULL;
+    infinirtEventStatus_t status;
+    infinirtStream_t stream = NULL;
     char byte;
+    float ms;
     (void)state;
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice(INFINI_DEVICE_METAX, 0));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMalloc(&memory, 1));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMallocHost(&memory, 1));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMallocAsync(&memory, 1, stream));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtFree(NULL));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtFreeHost(NULL));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtFreeAsync(NULL, stream));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMemcpy(&byte, &byte, 1, INFINIRT_MEMCPY_H2H));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED,
+           infinirtMemcpyAsync(&byte, &byte, 1, INFINIRT_MEMCPY_H2H, stream));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMemset(&byte, 0, 1));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtMemsetAsync(&byte, 0, 1, stream));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtStreamCreate(&stream));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtStreamSynchronize(stream));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtStreamWaitEvent(stream, event));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtStreamDestroy(stream));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventCreate(&event));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventRecord(event, stream));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventQuery(event, &status));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventSynchronize(event));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventElapsedTime(&ms, event, event));
+    EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtEventDestroy(event));
     EXPECT(DEVICE_TYPE_NOT_SUPPORTED, infinirtDeviceSynchronize());
     OK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
     OK(infinirtDeviceSynchronize());

@@ -51,6 +51,22 @@ int arena_slack_intact(const arena *a)
            all_canaries(a->bytes + a->size, a->map + a->map_size - page);
 }
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define HAS_MSAN
+#include <sanitizer/msan_interface.h>
+#endif
+#endif
+
+void arena_forget(const arena *a)
+{
+#if defined(HAS_MSAN)
+    __msan_allocated_memory(a->bytes, a->size);
+#else
+    (void)a;
+#endif
+}
+
 void arena_close(arena *a)
 {
     munmap(a->map, a->map_size);

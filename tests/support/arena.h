@@ -27,6 +27,9 @@ arena arena_open(size_t size, arena_edge edge);
 /* arena_slack_intact - whether nothing was written between the bytes and the guard pages. */
 int arena_slack_intact(const arena *a);
 
+/* arena_forget - MemorySanitizer is to take the bytes for memory that was never written. */
+void arena_forget(const arena *a);
+
 void arena_close(arena *a);
 
 #endif

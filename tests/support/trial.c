@@ -177,6 +177,7 @@ vjp_status trial_run_plan(const trial *t, const vjp_plan *plan)
         return vjp_plan_run(plan, t->data, NULL, 0, NULL);
     arena workspace = arena_open(size, t->edge);
     memset(workspace.bytes, 0xff, size); /* NaNs: sums that start from what lies there show it */
+    arena_forget(&workspace);
     vjp_status status = vjp_plan_run(plan, t->data, workspace.bytes, size, NULL);
     if (!arena_slack_intact(&workspace))
         complain(t, "memory beside the workspace was written");

@@ -55,9 +55,9 @@ static void clear_progress(const checks *c)
 
 void checks_count(checks *c, const probe *t, bool passed)
 {
-    char text[PROBLEM_TEXT];
     *(passed ? &c->passed : &c->failed) += 1;
     if (!passed && c->failed <= MOST_DESCRIBED) {
+        char text[PROBLEM_TEXT];
         clear_progress(c);
         printf("FAILED: %s\n  %s\n  values %" PRIu64 ", seed %" PRIu64 "\n",
                problem_describe(&t->p, text), t->failure, t->number, random_seed());

@@ -46,7 +46,7 @@ const char *values_words(const vjp_attr_info *attr, char words[WORDS_SIZE])
         return "any";
     int n = 0;
     for (const char *c = attr->choices; *c && n + 3 < WORDS_SIZE; c++) {
-        words[n++] = *c == '|' ? ',' : *c;
+        words[n++] = (char)(*c == '|' ? ',' : *c);
         if (*c == '|')
             words[n++] = ' ';
     }

@@ -103,7 +103,7 @@ static bool take_string(cursor *c, char text[TEXT_SIZE])
     size_t n = 0;
     for (; c->at < c->end && *c->at != quote; c->at++)
         if (n + 1 < TEXT_SIZE)
-            text[n++] = *c->at >= ' ' && *c->at <= '~' ? *c->at : '?';
+            text[n++] = (char)(*c->at >= ' ' && *c->at <= '~' ? *c->at : '?');
     text[n] = 0;
     return take(c, quote);
 }

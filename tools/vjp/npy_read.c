@@ -75,7 +75,7 @@ bool npy_open(const char *path, npy_input *input, char reason[NPY_REASON_SIZE])
     bool standard = !strcmp(path, "-");
     const char *name = standard ? "standard input" : path;
     char sentence[NPY_REASON_SIZE];
-    size_t offset;
+    size_t offset = 0;
     *input = (npy_input){ 0 };
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && load(fd, input);

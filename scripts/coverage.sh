@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# coverage.sh LINES BRANCHES - build with gcc's counters, run the tests, and print which part of the
+# lines and branches of the core and the front-ends ran; pages for each file are left in
+# build/coverage/html. Fails where a folder has less than LINES or BRANCHES percent.
+#
+# The kernels are compiled once for each instruction set and dtype. In the table of folders a branch
+# counts if it was taken in one of them; a second table has each by itself.
+set -eu
+cd "$(dirname "$0")/.."
+dir=build/coverage
+gcovr=build/gcovr/bin/gcovr
+
+# report OPTION... - gcovr. Several functions may come from one line of a table: they are counted
+# apart, and their lines together.
+report() {
+    $gcovr --root . --merge-mode-functions separate --merge-lines --gcov-executable gcov "$@"
+}
+
+# rows COLUMN - lines of gcovr's table of files, added up by what COLUMN (awk) makes of the name:
+# "name lines covered branches covered".
+rows() {
+    awk -F, "NR > 1 { name = \$1; $1; lines[name] += \$2; ran[name] += \$3
+                      branches[name] += \$5; taken[name] += \$6 }
+             END { for (name in lines)
+                       print name, lines[name], ran[name], branches[name], taken[name] }" | sort
+}
+
+# table LINES BRANCHES - print rows as percentages; fails if one has less.
+table() {
+    awk -v least_lines="$1" -v least_branches="$2" '
+        function percent(part, all) { return all > 0 ? 100 * part / all : 100 }
+        BEGIN { printf "%-24s %7s %8s %9s %8s\n", "", "lines", "run", "branches", "taken" }
+        {
+            lines = percent($3, $2)
+            branches = percent($5, $4)
+            low = lines < least_lines || branches < least_branches
+            printf "%-24s %7d %7.1f%% %9d %7.1f%%%s\n", $1, $2, lines, $4, branches, \
+                   low ? "  too little" : ""
+            bad = bad || low
+        }
+        END { exit bad }'
+}
+
+mkdir -p build
+cmake --preset coverage >$dir.log
+cmake --build $dir "-j$(nproc)" >>$dir.log
+find $dir -name '*.gcda' -delete
+# Left out: what does the same as other tests, only much longer.
+VJP_TEST_QUICK=1 ctest --test-dir $dir "-j$(nproc)" --timeout 1800 --output-on-failure \
+    -E '^(same_bits_.*|example_train|conformance_generate|conformance_is_current)$' >$dir.log ||
+    { cat $dir.log; exit 1; }
+
+mkdir -p $dir/html
+report --filter src/core/ --filter src/cpu/ --filter src/formulas.h --filter src/ops.def \
+    --filter compat/infiniop/ --filter compat/dnnl_graph/ --exclude '.*/include/' \
+    --csv $dir/files.csv --html-details $dir/html/index.html $dir
+for object in "$dir"/CMakeFiles/vjp_loops_*.dir; do
+    name=${object##*/vjp_loops_}
+    report --filter src/cpu/ --filter src/formulas.h --filter src/ops.def --csv - "$object" |
+        rows "name = \"${name%.dir}\""
+done >$dir/kernels
+table 0 0 <$dir/kernels
+echo
+status=0
+# formulas.h and ops.def hold the formulas of the kernels
+rows 'sub("/[^/]*$", "", name); if (name == "src") name = "src/cpu"' <$dir/files.csv |
+    table "$1" "$2" || status=1
+echo "Pages for each file: $dir/html/index.html"
+exit $status
