@@ -76,8 +76,9 @@ if(VJP_EXAMPLES)
   endforeach()
 endif()
 
-# tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a
-# fuzzer; otherwise a test that replays the checked-in inputs.
+# tests/fuzz: each fuzz_<name>.c, with the files of the folder <name> if there is one, is a target.
+# Built for libFuzzer (the preset fuzz; make fuzz) it is a fuzzer; otherwise a test that replays the
+# checked-in inputs.
 if(VJP_EXAMPLES AND VJP_COMPAT)
   set(fuzz_dir ${PROJECT_SOURCE_DIR}/tests/fuzz)
   file(GLOB targets CONFIGURE_DEPENDS ${fuzz_dir}/fuzz_*.c)
@@ -85,7 +86,9 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   foreach(file IN LISTS targets)
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE fuzz_ "" subject ${name})
-    add_executable(${name} ${file})
+    file(GLOB parts CONFIGURE_DEPENDS ${fuzz_dir}/${subject}/*.c)
+    add_executable(${name} ${file} ${parts})
+    target_include_directories(${name} PRIVATE ${fuzz_dir})
     target_link_libraries(${name} PRIVATE vjp_tool vjp_infiniop vjp_dnnl_graph vjp_test_build)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fuzz)
