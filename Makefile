@@ -18,7 +18,7 @@ NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz \
+.PHONY: all configure demo check check-exhaustive check-sanitize check-aarch64 fuzz fuzz-coverage \
 	numerics numerics-peers bench bench-peers docs install clean help
 
 all: configure ## build the library, examples and tools (default)
@@ -61,6 +61,12 @@ fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
 	@cmake --preset fuzz
 	@cmake --build build/fuzz $(JOBS) --target fuzzers
 	@scripts/fuzz.sh $(SECONDS)
+
+fuzz-coverage: ## which lines and branches the inputs of the fuzz targets reach
+	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ) llvm-cov=llvm
+	@cmake --preset fuzz-coverage
+	@cmake --build build/fuzz-coverage $(JOBS) --target fuzzers
+	@scripts/fuzz-coverage.sh
 
 check-aarch64: ## the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)

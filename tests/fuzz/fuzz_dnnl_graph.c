@@ -39,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         new_engine,      new_stream,    new_description, new_tensor,   set_data, new_op,
         set_attr,        new_graph,     add_op,          finish_graph, compile,  compute,
         take_partitions, new_partition, ask_partition,   new_compiled, execute,  drop_one,
+        change_settings,
     };
     bytes b = { data, size };
     world w = { 0 };

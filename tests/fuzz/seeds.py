@@ -66,7 +66,8 @@ for number, offset in enumerate([0, 4, 8, 36, -4, -36, 2, 12]):
 
 # ---- infiniop: a handle, five tensors, each operator created, run and destroyed ------------------
 
-CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP = range(8)
+(CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP,
+ RUNTIME) = range(9)
 
 
 def tensors(dtype, shape, slope, strides=None):
@@ -99,10 +100,16 @@ for op, (stem, row) in enumerate(table("compat/infiniop/ops.def").items()):
            RUN, 1, 1, 2, *[0] * len(views), 0, *noise(60, 9)]
     write("infiniop", f"odd-{stem}", odd)
 
+ALLOCATE, COPY, SET, EVENT, STREAM_CALL, DEVICE = ([RUNTIME, call] for call in range(6))
+write("infiniop", "runtime", [
+    *ALLOCATE, 0, 0, 200, 0, *ALLOCATE, 1, 1, 100, 0, *SET, 0, 7, 1, *COPY, 1, 0, 0, 1,
+    *EVENT, 0, 0, 1, *EVENT, 0, 1, *EVENT, 1, 0, 0, 3, *EVENT, 1, 1, *EVENT, 0, 2, *EVENT, 0, 3,
+    *STREAM_CALL, 1, 2, *DEVICE, 1, 1, *DEVICE, 0, 1, 1, *DEVICE, 0, 77, 0, 3])
+
 # ---- oneDNN Graph: the whole way from descriptions to execution ----------------------------------
 
 (ENGINE, STREAM, DESCRIBE, TENSOR, SET_DATA, OP, ATTR, GRAPH, ADD_OP, FINISH, COMPILE, COMPUTE,
- PARTITIONS, PARTITION, ASK_PARTITION, COMPILED, EXECUTE, DESTROY) = range(18)
+ PARTITIONS, PARTITION, ASK_PARTITION, COMPILED, EXECUTE, DESTROY, SETTINGS) = range(19)
 F16, BF16, F32 = 1, 2, 3
 ANY, STRIDED = 1, 2
 
@@ -164,6 +171,16 @@ filled = [b for slot in range(4) for b in (TENSOR, slot, slot, 0, 2, 0)]
 write("dnnl_graph", "scratchpad-backwards",
       start + operation + work + filled + [EXECUTE, 0, 0, 1, 0, 1, 1, 2, 3, 0])
 
+# A graph in which one operation needs what the other makes, added in the wrong order.
+RELU = int(re.search(r"dnnl_graph_op_relu_backward = (\d+)", HEADER)[1])
+chain = [ENGINE, 0, 0, STREAM, 0, 1, 0, GRAPH, 0, 1]
+for slot in range(6):
+    chain += describe(slot, F32, [4])
+for inputs, output in (([0, 4], 5), ([1, 2], 4)):
+    chain += [OP, 0, output, RELU, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
+write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0, ASK_PARTITION, 1,
+                                      SETTINGS, 2, 7, 1])
+
 # ---- .npy files ----------------------------------------------------------------------------------
 
 
@@ -203,7 +220,9 @@ LINES = [
 VALUES = {"BOOL": ["true", "2"], "CHOICE": ["false", "1"], "AXIS": ["-1", "99999999999999999999"],
           "FORMAT": ["NCX", "ncx"], "F32": ["0x1p-3", "nan", "1e39"]}
 for op_name, entry in OPS.items():
-    files = [f"--{name}=a" for _, name in members(TENSOR_KINDS, entry)]
+    letters = {"IN": "a", "FULL": "x", "SUM": "y"}
+    files = [f"--{name}={'b' if name == 'slope' else letters[kind]}"
+             for kind, name in members(TENSOR_KINDS, entry)]
     given = members("|".join(VALUES), entry)
     for choice in range(3):
         words = [f"--{name}={VALUES[kind][choice % len(VALUES[kind])]}" for kind, name in given]

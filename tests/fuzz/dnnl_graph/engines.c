@@ -8,6 +8,15 @@ static void *host_allocate(size_t size, size_t alignment)
     return posix_memalign(&memory, alignment, size) ? NULL : memory;
 }
 
+int allocations_refused;
+
+static void *no_memory(size_t size, size_t alignment)
+{
+    (void)size, (void)alignment;
+    allocations_refused++;
+    return NULL;
+}
+
 void drop_engine(world *w, int32_t slot)
 {
     dnnl_engine_destroy(w->engines[slot]);
@@ -24,11 +33,14 @@ void new_engine(world *w, bytes *b)
     size_t index = bend == 2 ? (size_t)bytes_number(b) : 0;
     if (bend < 8) {
         expect_made(dnnl_engine_create(slot, kind, index), slot);
-        return;
+    } else {
+        dnnl_graph_allocator_create(&allocator, bend == 15 ? no_memory : host_allocate,
+                                    bend == 8 ? NULL : free);
+        expect_made(dnnl_graph_make_engine_with_allocator(slot, kind, index, allocator), slot);
+        dnnl_graph_allocator_destroy(allocator);
     }
-    dnnl_graph_allocator_create(&allocator, host_allocate, bend == 8 ? NULL : free);
-    expect_made(dnnl_graph_make_engine_with_allocator(slot, kind, index, allocator), slot);
-    dnnl_graph_allocator_destroy(allocator);
+    expect((dnnl_engine_get_kind(*slot, &kind) == dnnl_success) == (*slot != NULL), "no kind");
+    expect(!*slot || kind == dnnl_cpu, "an engine of another kind");
 }
 
 void drop_stream(world *w, int32_t slot)

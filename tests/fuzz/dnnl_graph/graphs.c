@@ -2,6 +2,15 @@
 /* graphs.c - operations with their tensors and attributes, and the graphs they are added to. */
 #include "world.h"
 
+static void ask_op(const_dnnl_graph_op_t op, size_t id, dnnl_graph_op_kind_t kind)
+{
+    size_t its_id = id + 1;
+    dnnl_graph_op_kind_t its_kind = dnnl_graph_op_last_symbol;
+    dnnl_status_t wanted = op ? dnnl_success : dnnl_invalid_arguments;
+    expect(dnnl_graph_op_get_id(op, &its_id) == wanted && (its_id == id) == (op != NULL), "an id");
+    expect(dnnl_graph_op_get_kind(op, &its_kind) == wanted && (!op || its_kind == kind), "a kind");
+}
+
 void drop_op(world *w, int32_t slot)
 {
     dnnl_graph_op_destroy(w->ops[slot]);
@@ -16,6 +25,7 @@ void new_op(world *w, bytes *b)
     size_t id = bytes_u8(b);
     dnnl_graph_op_kind_t kind = (dnnl_graph_op_kind_t)bytes_u8(b);
     expect_made(dnnl_graph_op_create(slot, id, kind, bytes_below(b, 8) == 1 ? NULL : "op"), slot);
+    ask_op(*slot, id, kind);
     for (int32_t n = bytes_below(b, LISTED + 1); n > 0; n--)
         dnnl_graph_op_add_input(*slot, SLOT(w->descriptions));
     for (int32_t n = bytes_below(b, LISTED + 1); n > 0; n--)
@@ -47,6 +57,20 @@ void set_attr(world *w, bytes *b)
     free(text);
 }
 
+/* What was set is answered; what is no mode changes nothing. */
+static void ask_mode(dnnl_graph_graph_t graph)
+{
+    dnnl_fpmath_mode_t mode;
+    int to_int;
+    if (!graph)
+        return;
+    expect(dnnl_graph_graph_set_fpmath_mode(graph, dnnl_fpmath_mode_bf16, 1) == dnnl_success &&
+               dnnl_graph_graph_set_fpmath_mode(graph, (dnnl_fpmath_mode_t)99, 0) != dnnl_success &&
+               dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int) == dnnl_success &&
+               mode == dnnl_fpmath_mode_bf16 && to_int == 1,
+           "the mode of a graph");
+}
+
 void drop_graph(world *w, int32_t slot)
 {
     dnnl_graph_graph_destroy(w->graphs[slot]);
@@ -61,6 +85,7 @@ void new_graph(world *w, bytes *b)
     dnnl_engine_kind_t kind =
         bytes_below(b, 8) ? dnnl_cpu : (dnnl_engine_kind_t)(int32_t)bytes_number(b);
     expect_made(dnnl_graph_graph_create(slot, kind), slot);
+    ask_mode(*slot);
 }
 
 void add_op(world *w, bytes *b)

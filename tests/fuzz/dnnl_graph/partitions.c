@@ -37,6 +37,7 @@ void ask_partition(world *w, bytes *b)
     dnnl_graph_partition_t partition = *SLOT(w->partitions);
     size_t n = 0;
     uint8_t supported;
+    dnnl_engine_kind_t kind;
     lt *ports;
     dnnl_status_t wanted = partition ? dnnl_success : dnnl_invalid_arguments;
     expect(dnnl_graph_partition_is_supported(partition, &supported) == wanted, "supported?");
@@ -47,4 +48,13 @@ void ask_partition(world *w, bytes *b)
     expect(dnnl_graph_partition_get_input_ports(partition, n + 1, ports) != dnnl_success,
            "more inputs than there are");
     free(ports);
+    expect(dnnl_graph_partition_get_output_ports_num(partition, &n) == wanted, "no outputs' count");
+    ports = calloc(n + 1, sizeof(*ports));
+    expect(ports, "out of memory");
+    expect(dnnl_graph_partition_get_output_ports(partition, n, ports) == wanted, "no outputs");
+    free(ports);
+    expect(dnnl_graph_partition_get_op_num(partition, &n) == wanted, "no count of operations");
+    expect(dnnl_graph_partition_get_ops(partition, 1, &n) == wanted, "no operations");
+    expect(dnnl_graph_partition_get_id(partition, &n) == wanted, "no id");
+    expect(dnnl_graph_partition_get_engine_kind(partition, &kind) == wanted, "no engine's kind");
 }

@@ -54,7 +54,8 @@ static inline void expect_made(dnnl_status_t status, const void *slot)
     expect((status == dnnl_success) == (made != NULL), "an object in spite of an error, or none");
 }
 
-/* engines.c */
+/* engines.c. allocations_refused - how often an allocator of ours has had no memory. */
+extern int allocations_refused;
 void new_engine(world *w, bytes *b);
 void new_stream(world *w, bytes *b);
 void drop_engine(world *w, int32_t slot);
@@ -94,5 +95,8 @@ void compile(world *w, bytes *b);
 void compute(world *w, bytes *b);
 void execute(world *w, bytes *b);
 void drop_compiled(world *w, int32_t slot);
+
+/* settings.c */
+void change_settings(world *w, bytes *b);
 
 #endif
