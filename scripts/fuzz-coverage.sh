@@ -24,7 +24,7 @@ summarize() {
             lines[area] += $8; missed[area] += $9; branches[area] += $11; untaken[area] += $12
         }
         END {
-            for (area in lines)
+            for (area in lines) if (lines[area] > missed[area])
                 printf "%-12s %-18s %5d/%-5d lines  %5d/%-5d branches\n", target, area,
                     lines[area] - missed[area], lines[area], branches[area] - untaken[area],
                     branches[area]
@@ -33,9 +33,11 @@ summarize() {
 
 for target in "$build"/tests/fuzz/fuzz_*; do
     name=${target##*/fuzz_}
-    found=build/fuzz/corpus/$name
+    found=$build/corpus/$name
     profile=$build/$name
+    rm -rf "$found"
     mkdir -p "$found"
+    cp -r "build/fuzz/corpus/$name/." "$found" 2>/dev/null || true # a fuzzer may be at work there
     LLVM_PROFILE_FILE=$profile.profraw "$target" "tests/fuzz/corpus/$name" "$found" >"$profile.log"
     llvm-profdata merge -o "$profile.profdata" "$profile.profraw"
     # shellcheck disable=SC2086 # a list of options

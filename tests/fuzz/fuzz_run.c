@@ -199,6 +199,20 @@ static void free_attrs(const problem *p)
             free((char *)p->attrs[i].value.str);
 }
 
+/* The whole life of a plan in one call, with a workspace of the library's own. */
+static void compute(trial *t, vjp_context *ctx)
+{
+    const vjp_tensor *tensors[PROBLEM_TENSORS];
+    char reason[VJP_REASON_SIZE];
+    for (int32_t i = 0; i < t->p.ntensors; i++)
+        tensors[i] = &t->p.tensors[i];
+    trial_prepare(t, 0x33);
+    expect(vjp_compute(ctx, t->p.op->name, t->p.attrs, t->p.nattrs, tensors, t->data,
+                       t->p.ntensors, reason, sizeof(reason)) == VJP_OK,
+           reason);
+    trial_settle(t);
+}
+
 /* Two contexts that the input chooses must agree; chosen twice, one must agree with all. */
 static void run(bytes *b, const problem *p)
 {
@@ -216,6 +230,10 @@ static void run(bytes *b, const problem *p)
             continue;
         trial_run(&t, all->at[i], 0x5a);
         trial_check_same(&t, wanted, vjp_context_isa(all->at[i]));
+    }
+    if (first == second) {
+        compute(&t, all->at[first]);
+        trial_check_same(&t, wanted, "vjp_compute");
     }
     free(wanted.bits);
     trial_close(&t);
