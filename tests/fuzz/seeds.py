@@ -155,9 +155,10 @@ for kind, (op_name, row) in enumerate(table("compat/dnnl_graph/ops.def").items()
         end = [DESTROY, 0, 0, DESTROY, 2, 0, DESTROY, 3, 0, COMPUTE, 0, 0, DESTROY, 4, 0]
         write("dnnl_graph", f"life-{name}-{dtype}",
               start + operation + through + work + filled + run + end)
-    smaller = describe(0, dtype, [1, 1, 1]) + [TENSOR, 0, 0, 0, 2, 0]
-    write("dnnl_graph", f"smaller-{name}",
-          start + operation + through + work + filled + smaller + run)
+    for change, described in (("smaller", describe(0, dtype, [1, 1, 1])),
+                              ("closer", describe(0, dtype, [2, 3, 4], how=2))):
+        write("dnnl_graph", f"{change}-{name}", start + operation + through + work + filled
+              + described + [TENSOR, 0, 0, 0, 2, 0] + run)
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
 
 # A SoftMax that needs a scratchpad, and gets one that runs backwards.

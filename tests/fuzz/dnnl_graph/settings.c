@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - the settings of the whole library: what was accepted is answered afterwards. */
+#include <oneapi/dnnl/dnnl_debug.h>
+
 #include "world.h"
 
 static void set_capacities(bytes *b)
