@@ -5,6 +5,7 @@
  * sums. The machine decides only which instructions are used, which threads do the work and
  * whether stores bypass the caches. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,7 +237,8 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     plan->set = ctx->isa->sets[call->dtype];
     plan->kernels = &plan->set->kernels[op->formula][call->choice][call->wide];
     plan->ninputs = op->info.ninputs;
-    memcpy(plan->constants, call->constants, sizeof(plan->constants));
+    for (int32_t i = 0; i < VJPI_MAX_ATTRS; i++) /* any NaN as the lanes want it */
+        plan->constants[i] = isnan(call->constants[i]) ? NAN : call->constants[i];
     plan->stream = vjpi_total_bytes(call, call->ntensors) > (double)ctx->cache_size;
     if (op->kind == VJPI_FOLD) {
         prepare_fold(call, operands, elements, plan);

@@ -38,6 +38,15 @@ static sums sums_begin(const vjpi_cpu_plan *plan, const vjpi_nest *nest, const v
     return s;
 }
 
+/* Has nothing been handed to the tree yet? */
+static bool is_empty(const sums *s)
+{
+    int32_t handed = 0;
+    for (int32_t l = 0; l < s->nlevels; l++)
+        handed += s->count[l];
+    return handed == 0;
+}
+
 /* Hand the accumulators to the tree. */
 static void sums_push(const vjpi_kernel_set *set, sums *s)
 {
@@ -81,6 +90,10 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_opera
     vjpi_walk walk;
     vjpi_walk_steps(nest, unit, begin, &walk);
     for (int64_t step = begin; step < end; step++) {
+        if (added + most > VJPI_CHAIN) {
+            sums_push(plan->set, &s);
+            added = 0;
+        }
         if (added == 0)
             memset(s.accumulators, 0, (size_t)s.size);
         tile.stream = job->stream;
@@ -88,13 +101,12 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_opera
         kernel(&tile);
         vjpi_tile_end(nest, &walk, operands, &tile);
         added += most;
-        if (added + most > VJPI_CHAIN || step + 1 == end) {
-            sums_push(plan->set, &s);
-            added = 0;
-        }
         vjpi_next_step(nest, &walk);
     }
-    sums_end(plan->set, &s);
+    if (!is_empty(&s)) { /* else the accumulators have it all */
+        sums_push(plan->set, &s);
+        sums_end(plan->set, &s);
+    }
     return s.accumulators;
 }
 

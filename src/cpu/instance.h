@@ -7,11 +7,15 @@
 #define OP(name, title, text, accuracy, inputs, attributes, outputs)                              \
     static const shape KERNEL(name, outs) = {                                                     \
         name##_formula, OUTS, CHOICE_VALUE, name##_nin, name##_nfull, name##_nsums,               \
-        name##_nin + name##_nfull + name##_nrowsums, { inputs outputs true }                      \
+        name##_nin + name##_nfull + name##_nrowsums, false, { inputs outputs true }               \
+    };                                                                                            \
+    static const shape KERNEL(name, row_outs) = {                                                 \
+        name##_formula, OUTS, CHOICE_VALUE, name##_nin, name##_nfull, name##_nsums,               \
+        name##_nin + name##_nfull + name##_nrowsums, name##_nrowsums > 0, { inputs outputs true } \
     };                                                                                            \
     static const shape KERNEL(name, terms) = {                                                    \
         name##_formula, TERMS, CHOICE_VALUE, name##_nin, name##_nfull, name##_nrowsums,           \
-        name##_nin, { inputs outputs true }                                                       \
+        name##_nin, false, { inputs outputs true }                                                \
     };                                                                                            \
     static void KERNEL(name, map)(const vjpi_tile *tile) { map_body(&KERNEL(name, outs), tile); } \
     static void KERNEL(name, along)(const vjpi_tile *tile)                                        \
@@ -24,6 +28,6 @@
     }                                                                                             \
     static void KERNEL(name, row)(const vjpi_tile *tile)                                          \
     {                                                                                             \
-        row_body(&KERNEL(name, terms), &KERNEL(name, outs), tile);                                \
+        row_body(&KERNEL(name, terms), &KERNEL(name, row_outs), tile);                            \
     }
 #include "ops.def"

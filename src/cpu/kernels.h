@@ -15,6 +15,8 @@
 /* How many additions in a row one partial sum takes. The error bounds rest on it. */
 #define VJPI_CHAIN 16
 
+#define VJPI_PAGE 4096
+
 typedef struct vjpi_tile {
     ptrdiff_t rows, n;
     char *data[VJPI_MAX_OPERANDS];

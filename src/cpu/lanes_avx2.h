@@ -157,15 +157,17 @@ static inline VV load_bf16(const void *p)
     return (VV){ _mm256_castsi256_ps(_mm256_slli_epi32(both, 16)), _mm256_castsi256_ps(odd) };
 }
 
-/* Round to nearest even on the upper half. A NaN is left alone: every NaN that comes here has its
- * quiet bit in the upper half. */
+static inline V plain_nan(V a)
+{
+    return pick(_mm256_cmp_ps(a, a, _CMP_ORD_Q), a, k(__builtin_nanf("")));
+}
+
+/* Round to nearest even on the upper half. */
 static inline __m256i round_bf16(V a)
 {
     __m256i bits = _mm256_castps_si256(a);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-    return _mm256_blendv_epi8(up, bits, nan);
+    return _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
 }
 
 static inline __m256i to_bf16(VV v)

@@ -190,22 +190,25 @@ static inline void store_some_f16(void *p, VV v, ptrdiff_t n)
     _mm256_mask_storeu_epi16((__m256i *)p + 1, first(in_b(n)), half_of_f16(v.b));
 }
 
+static inline V plain_nan(V a)
+{
+    return pick(_mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, k(__builtin_nanf("")));
+}
+
 static inline VV from_bf16(__m512i h)
 {
     __m512i odd = _mm512_and_si512(h, _mm512_set1_epi32((int)0xffff0000));
     return (VV){ _mm512_castsi512_ps(_mm512_slli_epi32(h, 16)), _mm512_castsi512_ps(odd) };
 }
 
-/* Round to nearest even on the upper half: add 0x7fff, or 0x8000 where the half is odd. A NaN is
- * left alone: every NaN that comes here has its quiet bit in the upper half. */
+/* Round to nearest even on the upper half: add 0x7fff, or 0x8000 where the half is odd. */
 static inline __m512i round_bf16(V a)
 {
     __m512i bits = _mm512_castps_si512(a);
     __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
-    __mmask16 number = _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
     __m512i half = _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7fff),
                                            _mm512_set1_epi32(0x8000));
-    return _mm512_mask_add_epi32(bits, number, bits, half);
+    return _mm512_add_epi32(bits, half);
 }
 
 static inline __m512i to_bf16(VV v)

@@ -24,7 +24,9 @@
  *   stream_D                 as store_D, past the caches; the address a multiple of 32 or, if that
  *                            is less, of the pair's size. CAN_STREAM: is there such a way?
  *
- * Conversions to 16 bits round to nearest even and keep subnormals. */
+ * Conversions to 16 bits round to nearest even and keep subnormals. A NaN that is rounded to bf16
+ * must have zeros in its lower half, which rounding might carry into the sign: as those have that
+ * come from bf16 or from arithmetic. plain_nan makes any other NaN such a one. */
 #include <stdint.h>
 #include <string.h>
 
@@ -117,12 +119,13 @@ static inline V get_bf16(const void *p)
     return from_bits((uint32_t)half << 16);
 }
 
+static inline V plain_nan(V a) { return a == a ? a : __builtin_nanf(""); }
+
 static inline void put_bf16(void *p, V a)
 {
     uint32_t bits;
     memcpy(&bits, &a, sizeof(bits));
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    uint16_t half = (uint16_t)(a == a ? bits : 0x7fc0);
+    uint16_t half = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
     memcpy(p, &half, sizeof(half));
 }
 

@@ -8,6 +8,11 @@
  * An element's place in a sum depends on its index in the tile alone: BLOCK partial sums, whatever
  * the width of a vector. Nothing outside [0, n) is read or written. */
 
+#define CACHE_LINE 64
+#define FETCH_AHEAD 2048 /* bytes along a line */
+#define ROWS 4           /* summed at once */
+#define NARROW 1024      /* bytes of a row that leaves memory for several of them near by */
+
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
@@ -20,11 +25,17 @@ typedef struct copies {
     _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
 } copies;
 
-/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other. */
+/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other: eight bytes
+ * at a time. */
 INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 {
-    for (ptrdiff_t i = 0; i < BLOCK; i++)
-        memcpy(to + i * size, from, (size_t)size);
+    uint64_t eight = 0;
+    memcpy(&eight, from, (size_t)size);
+    for (ptrdiff_t bits = 8 * size; bits < 64; bits *= 2)
+        eight |= eight << bits;
+    UNROLL
+    for (ptrdiff_t i = 0; i < BLOCK * size / 8; i++)
+        memcpy(to + 8 * i, &eight, 8);
 }
 
 INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
@@ -33,7 +44,9 @@ INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, lin
     for (int i = 0; i < s->noperands; i++) {
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size_of(s, i);
-        if (tile->repeated >> i & 1) {
+        if (s->one_sum && i == s->noperands - 1) {
+            l->move[i] = 0;
+        } else if (tile->repeated >> i & 1) {
             repeat(c->of[i], l->data[i], size_of(s, i));
             l->data[i] = c->of[i];
             l->move[i] = 0;
@@ -65,7 +78,20 @@ INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
     return lead;
 }
 
-INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream)
+/* Memory that is read soon is asked for where the hardware would not: it begins anew on each page of
+ * 4 KiB, and cannot know that a row is followed by the next one. A hint: the address may lie behind
+ * the tensor's end, and is a number for that reason. */
+INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
+
+INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
+{
+    for (ptrdiff_t byte = 0; byte < BLOCK * element_size; byte += CACHE_LINE)
+        fetch(address + (uintptr_t)byte);
+}
+
+/* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
+INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
+                     uintptr_t *next)
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
@@ -74,6 +100,10 @@ INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t 
         n -= lead;
     }
     for (; n >= BLOCK; n -= BLOCK) {
+        for (int i = 0; next && i < s->nin; i++) {
+            fetch(next[i]);
+            next[i] += CACHE_LINE;
+        }
         UNROLL
         for (int p = 0; p < PAIRS; p++)
             pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
@@ -98,7 +128,8 @@ INLINE T sum_block(VV *sums)
                      : sum_lanes(sums[0].a + sums[0].b);
 }
 
-/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. */
+/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. A line that is
+ * only read is fetched ahead; where it is written as well, or converted, it does not pay. */
 INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
                         T *chain)
 {
@@ -107,6 +138,8 @@ INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff
         for (int p = 0; p < PAIRS; p++)
             sums[i][p] = (VV){ k(0), k(0) };
     for (; n >= BLOCK; n -= BLOCK) {
+        for (int i = 0; stream && s->part == TERMS && SIZE == sizeof(T) && i < s->nin; i++)
+            fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
         UNROLL
         for (int p = 0; p < PAIRS; p++) {
             pair(s, constants, l->data, p * PAIR, 0, stream, terms);
@@ -115,8 +148,12 @@ INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff
         }
         line_move(s, l, BLOCK);
     }
-    for (int p = 0; n > 0; p++, n -= PAIR) {
-        pair(s, constants, l->data, p * PAIR, n < PAIR ? n : 0, false, terms);
+    UNROLL
+    for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
+        ptrdiff_t left = n - p * PAIR;
+        if (left <= 0)
+            break;
+        pair(s, constants, l->data, p * PAIR, left < PAIR ? left : 0, false, terms);
         for (int i = 0; i < s->nsums; i++)
             sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
     }
@@ -154,7 +191,7 @@ INLINE void along_line(const shape *s, const float *constants, line *l, ptrdiff_
  * element may be done ahead of the blocks there. */
 INLINE bool can_stream(const shape *s, const vjpi_tile *tile, const line *l)
 {
-    if (!CAN_STREAM || !tile->stream || s->nfull == 0 || s->part != OUTS)
+    if (!CAN_STREAM || !tile->stream || s->part == TERMS)
         return false;
     return s->nsums == 0 ? stream_lead(s, l) >= 0 : stream_lead(s, l) == 0;
 }
@@ -166,9 +203,9 @@ INLINE void map_body(const shape *s, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         line_begin(s, tile, row, &l, &c);
         if (can_stream(s, tile, &l))
-            map_line(s, tile->constants, &l, tile->n, true);
+            map_line(s, tile->constants, &l, tile->n, true, NULL);
         else
-            map_line(s, tile->constants, &l, tile->n, false);
+            map_line(s, tile->constants, &l, tile->n, false, NULL);
     }
 }
 
@@ -189,68 +226,110 @@ INLINE void along_body(const shape *s, const vjpi_tile *tile)
     }
 }
 
-/* One pair, its terms added to the sums of its columns: of sum i, column c at [i * n + c]. */
-INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, T *sums,
+/* One pair in each of `rows` rows, the terms added to the sums of their columns, top to bottom: of
+ * sum i, column c at [i * n + c]. */
+INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, int rows, T *sums,
                         ptrdiff_t at, ptrdiff_t some, bool stream)
 {
-    VV terms[VJPI_MAX_SUMS];
-    pair(s, tile->constants, l->data, at, some, stream, terms);
+    VV terms[VJPI_MAX_SUMS], sum[VJPI_MAX_SUMS];
+    for (int i = 0; i < s->nsums; i++)
+        sum[i] = some ? load_some_T(sums + i * tile->n + at, some) : load_T(sums + i * tile->n + at);
+    UNROLL
+    for (int row = 0; row < rows; row++) {
+        char *data[VJPI_MAX_OPERANDS];
+        for (int i = 0; i < s->noperands; i++)
+            data[i] = l->data[i] + row * tile->row_step[i];
+        pair(s, tile->constants, data, at, some, stream, terms);
+        for (int i = 0; i < s->nsums; i++)
+            sum[i] = (VV){ sum[i].a + terms[i].a, sum[i].b + terms[i].b };
+    }
     for (int i = 0; i < s->nsums; i++) {
-        T *to = sums + i * tile->n + at;
-        VV sum = some ? load_some_T(to, some) : load_T(to);
-        sum = (VV){ sum.a + terms[i].a, sum.b + terms[i].b };
         if (some)
-            store_some_T(to, sum, some);
+            store_some_T(sums + i * tile->n + at, sum[i], some);
         else
-            store_T(to, sum);
+            store_T(sums + i * tile->n + at, sum[i]);
     }
 }
 
-INLINE void across_line(const shape *s, const vjpi_tile *tile, line *l, bool stream)
+INLINE void across_lines(const shape *s, const vjpi_tile *tile, line *l, int rows, bool stream)
 {
     T *sums = tile->sums;
     ptrdiff_t n = tile->n;
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
+        for (int row = rows; stream && s->part == TERMS && row < 2 * rows; row++)
+            for (int i = 0; i < s->nin; i++)
+                fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
+                            size_of(s, i));
         UNROLL
         for (int p = 0; p < PAIRS; p++)
-            across_pair(s, tile, l, sums, p * PAIR, 0, stream);
+            across_pair(s, tile, l, rows, sums, p * PAIR, 0, stream);
         line_move(s, l, BLOCK);
     }
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        across_pair(s, tile, l, sums, at, 0, false);
+        across_pair(s, tile, l, rows, sums, at, 0, false);
     if (at < n)
-        across_pair(s, tile, l, sums, at, n - at, false);
+        across_pair(s, tile, l, rows, sums, at, n - at, false);
+}
+
+/* Several rows at once: the sums are loaded and stored less often, and more rows of memory are under
+ * way. It pays where rows lie apart, but not by whole pages: those would meet in the same few lines
+ * of the caches. */
+INLINE bool sums_rows(const shape *s, const vjpi_tile *tile)
+{
+    bool can = s->part == TERMS && tile->repeated == 0;
+    for (int i = 0; can && i < s->nin; i++)
+        can = tile->row_step[i] % VJPI_PAGE != 0 &&
+              (tile->row_step[i] != tile->n * size_of(s, i) || tile->row_step[i] < NARROW);
+    return can;
 }
 
 INLINE void across_body(const shape *s, const vjpi_tile *tile)
 {
     line l;
     copies c;
-    for (ptrdiff_t row = 0; row < tile->rows; row++) {
+    ptrdiff_t row = 0;
+    for (; sums_rows(s, tile) && row + ROWS <= tile->rows; row += ROWS) {
+        line_begin(s, tile, row, &l, &c);
+        if (tile->stream)
+            across_lines(s, tile, &l, ROWS, true);
+        else
+            across_lines(s, tile, &l, ROWS, false);
+    }
+    for (; row < tile->rows; row++) {
         line_begin(s, tile, row, &l, &c);
         if (can_stream(s, tile, &l))
-            across_line(s, tile, &l, true);
+            across_lines(s, tile, &l, 1, true);
         else
-            across_line(s, tile, &l, false);
+            across_lines(s, tile, &l, 1, false);
     }
 }
 
+/* Fetching is for rows that are longer than what is fetched at once. */
 INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
 {
     T sum[VJPI_MAX_SUMS];
-    vjpi_tile one = *tile;
+    uintptr_t next[VJPI_MAX_OPERANDS];
+    bool fetches = tile->stream && tile->n * SIZE > 2 * FETCH_AHEAD;
+    vjpi_tile rows = *tile;
     line l;
     copies c;
-    one.rows = 1;
-    one.data[outs->noperands - 1] = (char *)sum;
-    one.repeated |= 1u << (outs->noperands - 1);
+    rows.data[outs->noperands - 1] = (char *)sum;
+    rows.row_step[outs->noperands - 1] = 0;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        line_begin(terms, &one, 0, &l, &c);
-        along_line(terms, tile->constants, &l, tile->n, false, sum);
-        map_body(outs, &one);
-        UNROLL
-        for (int i = 0; i < outs->noperands - 1; i++)
-            one.data[i] += one.row_step[i];
+        line_begin(terms, &rows, row, &l, &c);
+        if (fetches)
+            along_line(terms, tile->constants, &l, tile->n, true, sum);
+        else
+            along_line(terms, tile->constants, &l, tile->n, false, sum);
+        line_begin(outs, &rows, row, &l, &c);
+        for (int i = 0; fetches && i < outs->nin; i++)
+            next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
+        if (!can_stream(outs, tile, &l))
+            map_line(outs, tile->constants, &l, tile->n, false, NULL);
+        else if (fetches)
+            map_line(outs, tile->constants, &l, tile->n, true, next);
+        else
+            map_line(outs, tile->constants, &l, tile->n, true, NULL);
     }
 }

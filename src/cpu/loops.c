@@ -49,6 +49,8 @@ enum {
 #define STORE JOIN(store_, VJPI_DTYPE)
 #define STORE_SOME JOIN(store_some_, VJPI_DTYPE)
 #define STREAM JOIN(stream_, VJPI_DTYPE)
+#define LOAD_T JOIN(load_, VJPI_COMPUTE)
+#define STORE_T JOIN(store_, VJPI_COMPUTE)
 
 #include "cpu/pair.h"
 #include "cpu/lines.h"
@@ -57,6 +59,10 @@ static void add(void *sums, const void *more, ptrdiff_t n)
 {
     T *to = sums;
     const T *from = more;
+    for (; n >= PAIR; n -= PAIR, to += PAIR, from += PAIR) {
+        VV a = LOAD_T(to), b = LOAD_T(from);
+        STORE_T(to, ((VV){ a.a + b.a, a.b + b.b }));
+    }
     for (ptrdiff_t i = 0; i < n; i++)
         to[i] = to[i] + from[i];
 }
@@ -64,6 +70,8 @@ static void add(void *sums, const void *more, ptrdiff_t n)
 static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
+    for (; step == SIZE && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * SIZE)
+        STORE(to, load_T(from));
     for (ptrdiff_t i = 0; i < n; i++)
         STORE_SOME(to + i * step, ((VV){ k(from[i]), k(0) }), 1);
 }
@@ -71,6 +79,8 @@ static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 static void store_sums_wide(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
+    for (; step == sizeof(T) && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * sizeof(T))
+        STORE_T(to, LOAD_T(from));
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(to + i * step, &from[i], sizeof(T));
 }

@@ -6,7 +6,9 @@
 
 #define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
 #define CACHE_SIZE 8388608    /* bytes that a unit may read twice and still find in some cache */
+#define NEAR_CACHE_SIZE 786432 /* the same for the cache next to the core */
 #define LEAST_COLUMNS 256     /* of a unit that does not fit: short runs of memory cost more */
+#define LEAST_RUN 2048        /* bytes of memory in a row that leave the nearer cache worth while */
 
 /* ---- choosing dims ------------------------------------------------------------------------ */
 
@@ -205,6 +207,23 @@ static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, 
     end_steps(nest);
 }
 
+/* How many columns to sum and then to map: such that the nearer cache still holds them then, if that
+ * leaves long enough runs of memory and rows do not meet in the same few of its lines. */
+static int64_t columns_of_unit(const vjpi_nest *nest, int32_t ninputs)
+{
+    int64_t column = 0, least = LEAST_RUN;
+    bool meet = false;
+    for (int32_t i = 0; i < ninputs; i++) {
+        column += nest->size[i] * nest->row.n;
+        least = nest->size[i] < least ? nest->size[i] : least;
+        meet = meet || nest->row.step[i] % VJPI_PAGE == 0;
+    }
+    int64_t near = NEAR_CACHE_SIZE / column, columns = CACHE_SIZE / column;
+    if (!meet && near * least >= LEAST_RUN)
+        return near;
+    return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
+}
+
 bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t width,
                    vjpi_nest *nest)
 {
@@ -220,11 +239,9 @@ bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_
     if (nest->packed) {
         cut_packed(nest, ntile, VJPI_CHAIN);
     } else {
-        int64_t column = 0;
-        for (int32_t i = 0; i < ninputs; i++)
-            column += nest->size[i] * nest->row.n;
-        int64_t columns = CACHE_SIZE / column;
-        cut(&nest->inner, columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns);
+        int64_t columns = columns_of_unit(nest, ninputs);
+        int64_t units = (nest->inner.n + columns - 1) / columns;
+        cut(&nest->inner, (nest->inner.n + units - 1) / units + 63); /* of about the same size */
         cut(&nest->row, VJPI_CHAIN);
     }
     cut(&nest->inner, nest->inner.block < width ? nest->inner.block : width);

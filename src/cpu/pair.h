@@ -51,6 +51,7 @@ INLINE VV keep_first(VV v, ptrdiff_t n)
 typedef struct shape {
     formula *formula;
     int part, choice, nin, nfull, nsums, noperands;
+    bool one_sum; /* the row sum is one number for the whole line */
     bool wide[VJPI_MAX_OPERANDS];
 } shape;
 
@@ -61,9 +62,14 @@ INLINE ptrdiff_t size_of(const shape *s, int i)
 
 INLINE VV load(const shape *s, int i, const char *p, ptrdiff_t some)
 {
-    if (some)
-        return s->wide[i] ? load_some_T(p, some) : LOAD_SOME(p, some);
-    return s->wide[i] ? load_T(p) : LOAD(p);
+    if (!s->wide[i])
+        return some ? LOAD_SOME(p, some) : LOAD(p);
+    VV v = some ? load_some_T(p, some) : load_T(p);
+#if BY_PARITY
+    if (i < s->nin)
+        v = (VV){ plain_nan(v.a), plain_nan(v.b) };
+#endif
+    return v;
 }
 
 INLINE void store(const shape *s, int i, char *p, VV v, ptrdiff_t some, bool stream)
@@ -91,13 +97,16 @@ INLINE void pair(const shape *s, const float *constants, char *const *data, ptrd
     V out_a[VJPI_MAX_OPERANDS], out_b[VJPI_MAX_OPERANDS];
     int nfull = s->part == OUTS ? s->nfull : 0;
     bool has_rowsum = s->part == OUTS && s->noperands > s->nin + s->nfull;
+    int nloads = s->nin + (has_rowsum && !s->one_sum);
     UNROLL
-    for (int i = 0; i < s->nin + has_rowsum; i++) {
+    for (int i = 0; i < nloads; i++) {
         int operand = i < s->nin ? i : s->noperands - 1;
         VV v = load(s, operand, data[operand] + at * size_of(s, operand), some);
         in_a[i] = v.a;
         in_b[i] = v.b;
     }
+    if (s->one_sum)
+        in_a[nloads] = in_b[nloads] = k(*(const T *)data[s->noperands - 1]);
     s->formula(s->part, s->choice, in_a, constants, out_a);
     s->formula(s->part, s->choice, in_b, constants, out_b);
     UNROLL
