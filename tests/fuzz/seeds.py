@@ -159,6 +159,8 @@ for kind, (op_name, row) in enumerate(table("compat/dnnl_graph/ops.def").items()
                               ("closer", describe(0, dtype, [2, 3, 4], how=2))):
         write("dnnl_graph", f"{change}-{name}", start + operation + through + work + filled
               + described + [TENSOR, 0, 0, 0, 2, 0] + run)
+    write("dnnl_graph", f"fewer-{name}", start + operation + through + work + filled
+          + [EXECUTE, 0, 0, 1, *inputs, 0, outputs[0], 5, 1])
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
 
 # A SoftMax that needs a scratchpad, and gets one that runs backwards.

@@ -114,24 +114,32 @@ void compute(world *w, bytes *b)
         empty_out(&made[i]);
 }
 
+/* As many tensors as were compiled for, or one; the list is an allocation of its own. */
+static const_dnnl_graph_tensor_t *list_tensors(world *w, bytes *b, size_t *count)
+{
+    if (bytes_below(b, 8) == 0)
+        *count = 1;
+    const_dnnl_graph_tensor_t *list = calloc(*count, sizeof(*list));
+    expect(list || *count == 0, "out of memory");
+    for (size_t i = 0; i < *count; i++)
+        list[i] = SLOT(w->tensors)->tensor;
+    return list;
+}
+
 /* Execute on any tensors. One of layout any is taken to have the compiled layout, for which its
  * memory was not made: it has none here. */
 void execute(world *w, bytes *b)
 {
     const compiled *c = SLOT(w->compiled);
     dnnl_stream_t stream = *SLOT(w->streams);
-    const_dnnl_graph_tensor_t list[2 * LISTED];
-    lt scratch;
-    size_t counts[2];
-    for (int side = 0; side < 2; side++) {
-        counts[side] = bytes_below(b, 8) ? (side ? c->noutputs : c->ninputs) : 1;
-        for (size_t i = 0; i < counts[side]; i++) {
-            const filled *slot = SLOT(w->tensors);
-            list[side * LISTED + (int)i] = slot->tensor;
-        }
-    }
-    dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(c->it, &scratch);
+    size_t ninputs = c->ninputs, noutputs = c->noutputs;
+    const_dnnl_graph_tensor_t *inputs = list_tensors(w, b, &ninputs);
+    const_dnnl_graph_tensor_t *outputs = list_tensors(w, b, &noutputs);
     const filled *pad = SLOT(w->tensors);
-    dnnl_graph_compiled_partition_execute_v2(c->it, stream, counts[0], list, counts[1],
-                                             list + LISTED, bytes_below(b, 2) ? NULL : pad->tensor);
+    lt scratch;
+    dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(c->it, &scratch);
+    dnnl_graph_compiled_partition_execute_v2(c->it, stream, ninputs, inputs, noutputs, outputs,
+                                             bytes_below(b, 2) ? NULL : pad->tensor);
+    free(inputs);
+    free(outputs);
 }
