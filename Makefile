@@ -22,8 +22,9 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo check check-exhaustive check-large check-sanitize check-static \
-	check-aarch64 check-reproducible check-sbom coverage fuzz abi abi-write abi-build sbom numerics \
-	numerics-peers bench bench-peers bench-growth peers performance docs install clean help
+	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
+	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean \
+	help
 
 all: configure ## build the library, examples and tools (default)
 	@cmake --build build/release $(JOBS)
@@ -86,6 +87,12 @@ fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
 	@cmake --preset fuzz
 	@cmake --build build/fuzz $(JOBS) --target fuzzers
 	@scripts/fuzz.sh $(SECONDS)
+
+fuzz-coverage: ## which lines and branches the inputs of the fuzz targets reach
+	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ) llvm-cov=llvm
+	@cmake --preset fuzz-coverage
+	@cmake --build build/fuzz-coverage $(JOBS) --target fuzzers
+	@scripts/fuzz-coverage.sh
 
 check-aarch64: ## the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)

@@ -100,16 +100,23 @@ if(VJP_EXAMPLES)
   target_link_libraries(test_tool_allocations PRIVATE vjp_test_allocations)
 endif()
 
-# tests/fuzz: each fuzz_*.c is a target. Built for libFuzzer (the preset fuzz; make fuzz) it is a
-# fuzzer; otherwise a test that replays the checked-in inputs.
+# tests/fuzz: each fuzz_<name>.c, with the files of the folder <name> if there is one, is a target.
+# Built for libFuzzer (the preset fuzz; make fuzz) it is a fuzzer; otherwise a test that replays the
+# checked-in inputs.
 if(VJP_EXAMPLES AND VJP_COMPAT)
   set(fuzz_dir ${PROJECT_SOURCE_DIR}/tests/fuzz)
   file(GLOB targets CONFIGURE_DEPENDS ${fuzz_dir}/fuzz_*.c)
   add_custom_target(fuzzers)
+  if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for finding new paths in the library, not in the oracle
+    target_compile_options(vjp_test_support PRIVATE -fno-sanitize=all)
+    target_compile_options(vjp_problems PRIVATE -fno-sanitize=all)
+  endif()
   foreach(file IN LISTS targets)
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE fuzz_ "" subject ${name})
-    add_executable(${name} ${file})
+    file(GLOB parts CONFIGURE_DEPENDS ${fuzz_dir}/${subject}/*.c)
+    add_executable(${name} ${file} ${parts})
+    target_include_directories(${name} PRIVATE ${fuzz_dir} src)
     if(subject STREQUAL infiniop)
       target_sources(${name} PRIVATE tests/infiniop/operators.c)
     endif()

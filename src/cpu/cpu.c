@@ -12,7 +12,9 @@
 #include "cpu/fpmode.h"
 #include "cpu/stage.h"
 
+#ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
 #define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
+#endif
 #define MAX_TASKS 256
 #define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
 #define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows as fold and map */

@@ -10,6 +10,7 @@
 
 #include "../infiniop/operators.h"
 #include "bytes.h"
+#include "infiniop/runtime.h"
 #include "problem.h"
 
 enum {
@@ -40,6 +41,7 @@ typedef struct world {
     handle handles[SLOTS];
     described tensors[2 * SLOTS];
     made_op made[SLOTS];
+    runtime runtime;
 } world;
 
 static vjp_dtype dtype_of(infiniDtype_t dtype)
@@ -246,11 +248,16 @@ static void run_op(world *w, bytes *b)
         free(m.blocks[i]);
 }
 
+static void use_runtime(world *w, bytes *b)
+{
+    runtime_call(&w->runtime, b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const calls[])(world *, bytes *) = {
         create_handle, create_tensor, create_op, run_op, ask_op,
-        destroy_handle, destroy_tensor, destroy_op,
+        destroy_handle, destroy_tensor, destroy_op, use_runtime,
     };
     bytes b = { data, size };
     world w = { 0 };
@@ -264,5 +271,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int i = 0; i < 2 * SLOTS; i++)
         infiniopDestroyTensorDescriptor(w.tensors[i].desc);
+    runtime_end(&w.runtime);
     return 0;
 }

@@ -56,6 +56,31 @@ static vjp_context *context(void)
     return ctx;
 }
 
+/* Options of which one thing may be bent: a refusal has a reason and no context. */
+static void check_options(bytes *b)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    vjp_context *ctx = NULL;
+    char reason[VJP_REASON_SIZE];
+    int32_t bend = bytes_below(b, 8);
+    int64_t number = bytes_number(b);
+    options.allocate = bend == 1 ? NULL : allocate;
+    options.deallocate = bend == 2 ? NULL : deallocate;
+    if (bend == 3)
+        options.struct_size = (size_t)number;
+    if (bend == 4)
+        options.num_threads = (int32_t)number;
+    if (bend == 5)
+        options.device = (vjp_device)(int32_t)number;
+    if (bend == 6)
+        options.device_id = (int32_t)number;
+    vjp_status status = vjp_context_create(&options, &ctx, reason, sizeof(reason));
+    expect((status == VJP_OK) == (ctx != NULL), "a context in spite of an error, or none");
+    expect((status == VJP_OK) == (reason[0] == 0), "a reason without a refusal, or none with one");
+    expect(bend != 7 || status == VJP_OK || out_of_memory, "no context though nothing is wrong");
+    vjp_context_destroy(ctx);
+}
+
 /* ---- the descriptors ----------------------------------------------------------------------- */
 
 static char *keep(draft *d, char *text)
@@ -347,6 +372,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     vjp_plan_destroy(plan);
     vjp_plan_destroy(again);
+    check_options(&b);
     expect(blocks == before, "memory was not given back");
     free(reason);
     drop(&d);

@@ -3,19 +3,23 @@
  *
  * The input chooses operator, dtypes, shape, attributes, strides, sharing and values. Whatever the
  * library accepts must touch nothing but the outputs, keep its stated bounds, and have the same
- * bits with every instruction set and in any order of the tasks.
+ * bits with every instruction set, in any order of the tasks and with streamed stores. (There are
+ * several tasks only in a build with VJP_TASK_ELEMENTS, as the preset fuzz has it.)
  */
 #include "base.h"
 #include "bytes.h"
 #include "cases.h"
+#include "core/internal.h"
 #include "dtypes.h"
 #include "isas.h"
 #include "trial.h"
 
 enum {
-    ELEMENTS = 2048,
-    REACH = 1 << 16 /* elements from the first of a tensor to its last */
+    REACH = 1 << 14 /* elements from the first of a tensor to its last */
 };
+
+/* The most elements of a problem: mostly few, which is quick; some with more than one tile. */
+static const int64_t rooms[] = { 32, 64, 96, 160, 256, 512, 1024, 2048 };
 
 /* ---- contexts ------------------------------------------------------------------------------ */
 
@@ -26,23 +30,34 @@ static void backwards(void *user, int64_t ntasks, vjp_task task, void *arg)
         task(arg, ntasks);
 }
 
-/* One for each instruction set that this machine has, and one whose tasks run backwards. */
-static int32_t contexts(vjp_context **list)
+/* For each instruction set that this machine has, one as it is and one whose tasks run backwards
+ * and that stores past the caches, as if they could not hold even a small problem. */
+typedef struct contexts {
+    vjp_context *at[2 * ISAS];
+    int32_t count;
+} contexts;
+
+static void add_context(contexts *all, const char *isa, const vjp_context_options *options)
 {
-    static vjp_context *made[ISAS + 1];
-    static int32_t count;
-    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
-    options.num_threads = 1;
-    for (int32_t i = 0; !made[count] && i < ISAS; i++)
-        if ((made[count] = context_for_isa(all_isas[i], &options)))
-            count++;
-    if (!made[count]) {
-        options.num_threads = 0;
-        options.parallel_for = backwards;
-        expect(vjp_context_create(&options, &made[count], NULL, 0) == VJP_OK, "no context");
+    all->at[all->count] = context_for_isa(isa, options);
+    all->count += all->at[all->count] != NULL;
+}
+
+static const contexts *all_contexts(void)
+{
+    static contexts all;
+    vjp_context_options as_it_is = VJP_CONTEXT_DEFAULTS, turned = VJP_CONTEXT_DEFAULTS;
+    as_it_is.num_threads = 1;
+    turned.parallel_for = backwards;
+    if (all.count > 0)
+        return &all;
+    for (int32_t i = 0; i < ISAS; i++)
+        add_context(&all, all_isas[i], &as_it_is);
+    for (int32_t i = 0, n = all.count; i < n; i++) {
+        add_context(&all, vjp_context_isa(all.at[i]), &turned);
+        all.at[n + i]->cache_size = 0;
     }
-    memcpy(list, made, sizeof(made));
-    return count + 1;
+    return &all;
 }
 
 /* ---- the problem --------------------------------------------------------------------------- */
@@ -93,7 +108,7 @@ static void draw_strides(bytes *b, vjp_tensor *tensor)
 static int32_t draw_shape(bytes *b, int64_t shape[VJP_MAX_DIMS])
 {
     int32_t ndim = bytes_below(b, VJP_MAX_DIMS + 1);
-    int64_t room = ELEMENTS;
+    int64_t room = rooms[bytes_below(b, COUNT_OF(rooms))];
     for (int32_t d = 0; d < ndim; d++) {
         int64_t dim = bytes_u8(b);
         if (dim > 200)
@@ -184,20 +199,41 @@ static void free_attrs(const problem *p)
             free((char *)p->attrs[i].value.str);
 }
 
+/* The whole life of a plan in one call, with a workspace of the library's own. */
+static void compute(trial *t, vjp_context *ctx)
+{
+    const vjp_tensor *tensors[PROBLEM_TENSORS];
+    char reason[VJP_REASON_SIZE];
+    for (int32_t i = 0; i < t->p.ntensors; i++)
+        tensors[i] = &t->p.tensors[i];
+    trial_prepare(t, 0x33);
+    expect(vjp_compute(ctx, t->p.op->name, t->p.attrs, t->p.nattrs, tensors, t->data,
+                       t->p.ntensors, reason, sizeof(reason)) == VJP_OK,
+           reason);
+    trial_settle(t);
+}
+
+/* Two contexts that the input chooses must agree; chosen twice, one must agree with all. */
 static void run(bytes *b, const problem *p)
 {
-    vjp_context *list[ISAS + 1];
-    int32_t count = contexts(list);
+    const contexts *all = all_contexts();
+    int32_t first = bytes_below(b, all->count), second = bytes_below(b, all->count);
     trial t;
     trial_open(&t, p, bytes_u8(b));
     set_values(b, &t);
-    trial_run(&t, list[0], 0xa5);
+    trial_run(&t, all->at[first], 0xa5);
     if (oracle_answers(p))
         trial_check(&t);
     trial_result wanted = trial_bits(&t);
-    for (int32_t i = 1; i < count; i++) {
-        trial_run(&t, list[i], 0x5a);
-        trial_check_same(&t, wanted, vjp_context_isa(list[i]));
+    for (int32_t i = 0; i < all->count; i++) {
+        if (i != second && first != second)
+            continue;
+        trial_run(&t, all->at[i], 0x5a);
+        trial_check_same(&t, wanted, vjp_context_isa(all->at[i]));
+    }
+    if (first == second) {
+        compute(&t, all->at[first]);
+        trial_check_same(&t, wanted, "vjp_compute");
     }
     free(wanted.bits);
     trial_close(&t);
@@ -207,12 +243,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bytes b = { data, size };
     problem p;
-    vjp_context *list[ISAS + 1];
     vjp_plan *plan;
     char reason[VJP_REASON_SIZE];
-    contexts(list);
     if (draw_problem(&b, &p)) {
-        vjp_status status = problem_create(&p, list[0], &plan, reason);
+        vjp_status status = problem_create(&p, all_contexts()->at[0], &plan, reason);
         vjp_plan_destroy(plan);
         if (status == VJP_OK)
             run(&b, &p);

@@ -9,17 +9,9 @@
 #include "bytes.h"
 
 enum {
-    MOST_FILES = 4096,
     MOST_PATH = 4096,
     CUTS = 8
 };
-
-static char *names[MOST_FILES];
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 static uint8_t *read_whole(const char *path, size_t *size)
 {
@@ -60,26 +52,27 @@ static void replay_file(const char *path)
     free(data);
 }
 
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
 /* All files of the folder, in the order of their names; returns how many. */
 static int replay_folder(const char *folder)
 {
     char path[MOST_PATH];
-    int count = 0;
-    DIR *open = opendir(folder);
-    if (!open) {
+    struct dirent **files;
+    int count = scandir(folder, &files, is_visible, alphasort);
+    if (count < 0) {
         perror(folder);
         exit(2);
     }
-    for (struct dirent *entry; (entry = readdir(open)) && count < MOST_FILES;)
-        if (entry->d_name[0] != '.')
-            names[count++] = strdup(entry->d_name);
-    closedir(open);
-    qsort(names, (size_t)count, sizeof(names[0]), by_name);
     for (int i = 0; i < count; i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]->d_name);
         replay_file(path);
-        free(names[i]);
+        free(files[i]);
     }
+    free(files);
     return count;
 }
 

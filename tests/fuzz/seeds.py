@@ -2,17 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """seeds.py CORPUS - write the inputs that fuzzing starts from, one folder for each target.
 
-An input is the list of decisions that a target takes, in its order: see tests/fuzz/fuzz_*.c. Files
-that this script does not write (inputs that once failed) are left alone.
+An input is the list of decisions that a target takes, in its order: see tests/fuzz/fuzz_*.c. The
+operators come from the tables that the libraries are built from. Files that this script does not
+write (inputs that once failed, and those that fuzzing found) are left alone.
 """
 import pathlib
 import random
+import re
 import struct
 import sys
 
-OPS = 5
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = pathlib.Path(sys.argv[1])
 draw = random.Random(1)
+
+
+def table(path):
+    """The entries OP(name, ...) of a table: {name: the text of the rest}, in their order."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / path).read_text(), flags=re.S)
+    entries = re.findall(r"^(?:OP|OPEN)\((\w+)(.*?)(?=^#|^OP|\Z)", text, flags=re.S | re.M)
+    return dict(entries)
+
+
+def members(kinds, text):
+    """The names in IN(name, ...) and the like, as (kind, name)."""
+    return re.findall(rf"\b({kinds})\((\w+)", text)
+
+
+OPS = table("src/ops.def")
 
 
 def write(target, name, data):
@@ -29,14 +46,14 @@ def noise(count, below=256):
 
 SHAPES = [[], [7], [33], [4, 5], [0, 3], [2, 3, 4], [1, 17, 2], [2, 1, 3, 2, 1], [64, 16], [1, 129],
           [3, 2, 1, 2, 1, 2, 1, 1, 2, 1, 1, 2]]
-for op in range(OPS):
+for op, op_name in enumerate(OPS):
     for number, shape in enumerate(SHAPES):
-        name = f"op{op}-shape{number}"
+        name = f"{op_name}-shape{number}"
         dtype = number % 4
-        write("run", name, [op, dtype, len(shape), *shape, *noise(6, 4), *noise(40, 8), *noise(48)])
+        write("run", name, [op, dtype, len(shape), 7, *shape, *noise(6, 4), *noise(40, 8), *noise(48)])
         write("plan", name, [op, 5, dtype, len(shape), 1, *shape, *noise(40), *noise(24, 3)])
-    write("plan", f"op{op}-dense", [op, 5, op % 4, 3, 1, 2, 3, 4, *[0, 1] * op, *[23] * 8])
-    write("plan", f"op{op}-huge", [op, 5, op % 4, 3, 1, 231, 225, 232, *noise(32)])
+    write("plan", f"{op_name}-dense", [op, 5, op % 4, 3, 1, 2, 3, 4, *[0, 1] * op, *[23] * 8])
+    write("plan", f"{op_name}-huge", [op, 5, op % 4, 3, 1, 231, 225, 232, *noise(32)])
 
 # Outputs whose strides may or may not put two elements on one address, and outputs near an input.
 SAME, STRIDES, NEAR = 23, 5, 2
@@ -49,7 +66,8 @@ for number, offset in enumerate([0, 4, 8, 36, -4, -36, 2, 12]):
 
 # ---- infiniop: a handle, five tensors, each operator created, run and destroyed ------------------
 
-CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP = range(8)
+(CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP,
+ RUNTIME) = range(9)
 
 
 def tensors(dtype, shape, slope, strides=None):
@@ -62,23 +80,36 @@ def tensors(dtype, shape, slope, strides=None):
     return code
 
 
-for op, (views, params) in enumerate([([0, 2, 4], []), ([0, 2, 4], []), ([0, 2, 4], [2, 4]),
-                                      ([0, 1, 2, 3, 4], []), ([0, 2, 4], [1])]):
+def view(tensor):
+    """The slot of a tensor among those above, by its name."""
+    return {"slope": 1, "diff_slope": 3, "diff_src": 0, "diff_dst": 4}.get(tensor, 2)
+
+
+for op, (stem, row) in enumerate(table("compat/infiniop/ops.def").items()):
+    views = [view(name) for name in re.findall(r"\w+", re.search(r"\(([\w, ]+)\)", row)[1])]
+    params = [2 + 2 * i for i in range(len(re.findall(r"\b(?:float|int) \w+", row)))]
+    stem = stem.removesuffix("Backward").lower()
     for dtype in (0, 1, 2, 7):
         life = [CREATE_HANDLE, 0, 1, *tensors(dtype, [2, 3, 4], [3]),
                 CREATE_OP, 0, op, *views, 0, 0, *params, ASK, 0,
                 RUN, 0, 0, *[0] * len(views), 0, END_HANDLE, 0, END_TENSOR, 0, RUN, 0, 0,
                 *[0] * len(views), 0, END_OP, 0]
-        write("infiniop", f"life-op{op}-dtype{dtype}", life)
+        write("infiniop", f"life-{stem}-dtype{dtype}", life)
     odd = [CREATE_HANDLE, 0, 1, *tensors(1, [3, 4], [4], [-4, 1]), CREATE_OP, 1, op, *views, 0, 0,
            *params, RUN, 1, 0, *[2] * len(views), 0, RUN, 1, 0, 4, *[0] * (len(views) - 1), 0,
            RUN, 1, 1, 2, *[0] * len(views), 0, *noise(60, 9)]
-    write("infiniop", f"odd-op{op}", odd)
+    write("infiniop", f"odd-{stem}", odd)
+
+ALLOCATE, COPY, SET, EVENT, STREAM_CALL, DEVICE = ([RUNTIME, call] for call in range(6))
+write("infiniop", "runtime", [
+    *ALLOCATE, 0, 0, 200, 0, *ALLOCATE, 1, 1, 100, 0, *SET, 0, 7, 1, *COPY, 1, 0, 0, 1,
+    *EVENT, 0, 0, 1, *EVENT, 0, 1, *EVENT, 1, 0, 0, 3, *EVENT, 1, 1, *EVENT, 0, 2, *EVENT, 0, 3,
+    *STREAM_CALL, 1, 2, *DEVICE, 1, 1, *DEVICE, 0, 1, 1, *DEVICE, 0, 77, 0, 3])
 
 # ---- oneDNN Graph: the whole way from descriptions to execution ----------------------------------
 
 (ENGINE, STREAM, DESCRIBE, TENSOR, SET_DATA, OP, ATTR, GRAPH, ADD_OP, FINISH, COMPILE, COMPUTE,
- PARTITIONS, PARTITION, ASK_PARTITION, COMPILED, EXECUTE, DESTROY) = range(18)
+ PARTITIONS, PARTITION, ASK_PARTITION, COMPILED, EXECUTE, DESTROY, SETTINGS) = range(19)
 F16, BF16, F32 = 1, 2, 3
 ANY, STRIDED = 1, 2
 
@@ -92,14 +123,21 @@ def attr(name, number=0, kind=0, choice=0):
     return [ATTR, 0, name, number, 0, 1, choice, kind]
 
 
-KINDS = {  # number: inputs, outputs, attributes
-    "prelu": (48, [0, 1, 2], [3, 4], attr(0x83, kind=3, choice=1)),
-    "relu": (59, [0, 2], [3], attr(0x68, 1, 1)),
-    "sigmoid": (63, [0, 2], [3], attr(0x68, 0, 1)),
-    "softmax": (65, [0, 2], [3], attr(0x30, 1, 2)),
-    "hard_sigmoid": (80, [0, 2], [3], attr(0x1, 2) + attr(0x2, 4)),
-}
-for name, (kind, inputs, outputs, attrs) in KINDS.items():
+HEADER = (ROOT / "compat/dnnl_graph/include/oneapi/dnnl/dnnl_graph_types.h").read_text()
+ATTR_NUMBERS = {name: int(number, 16)
+                for name, number in re.findall(r"dnnl_graph_op_attr_(\w+) = (0x\w+)", HEADER)}
+ATTR_TYPES = ["F32_REQUIRED", "BOOL", "S64", "STR"]  # in the order in which the target takes them
+for kind, (op_name, row) in enumerate(table("compat/dnnl_graph/ops.def").items()):
+    if op_name not in OPS:
+        continue
+    name = op_name.removesuffix("_backward")
+    slot = {"slope": 1, "diff_dst": 2, "diff_src": 3, "diff_slope": 4}
+    inputs = [slot.get(tensor, 0) for _, tensor in members("IN", row)]
+    outputs = [slot[tensor] for _, tensor in members("OUT", row)]
+    attrs = []
+    for number, (type_name, attr_name) in enumerate(members("|".join(ATTR_TYPES), row)):
+        value = kind % 2 if type_name == "BOOL" else 2 + 2 * number
+        attrs += attr(ATTR_NUMBERS[attr_name], value, ATTR_TYPES.index(type_name), choice=1)
     for dtype in (F16, BF16, F32):
         start = [ENGINE, 0, 0 if dtype == F32 else 9, STREAM, 0, 1, 0]
         start += describe(0, dtype, [2, 3, 4]) + describe(1, dtype, [3])
@@ -117,9 +155,12 @@ for name, (kind, inputs, outputs, attrs) in KINDS.items():
         end = [DESTROY, 0, 0, DESTROY, 2, 0, DESTROY, 3, 0, COMPUTE, 0, 0, DESTROY, 4, 0]
         write("dnnl_graph", f"life-{name}-{dtype}",
               start + operation + through + work + filled + run + end)
-    smaller = describe(0, dtype, [1, 1, 1]) + [TENSOR, 0, 0, 0, 2, 0]
-    write("dnnl_graph", f"smaller-{name}",
-          start + operation + through + work + filled + smaller + run)
+    for change, described in (("smaller", describe(0, dtype, [1, 1, 1])),
+                              ("closer", describe(0, dtype, [2, 3, 4], how=2))):
+        write("dnnl_graph", f"{change}-{name}", start + operation + through + work + filled
+              + described + [TENSOR, 0, 0, 0, 2, 0] + run)
+    write("dnnl_graph", f"fewer-{name}", start + operation + through + work + filled
+          + [EXECUTE, 0, 0, 1, *inputs, 0, outputs[0], 5, 1])
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
 
 # A SoftMax that needs a scratchpad, and gets one that runs backwards.
@@ -132,6 +173,16 @@ work = [COMPILED, 0, 0, COMPILE, 0, 0, 0, 2, 0, 0, 0, 1, 1, 0, 2, COMPUTE, 0, 0]
 filled = [b for slot in range(4) for b in (TENSOR, slot, slot, 0, 2, 0)]
 write("dnnl_graph", "scratchpad-backwards",
       start + operation + work + filled + [EXECUTE, 0, 0, 1, 0, 1, 1, 2, 3, 0])
+
+# A graph in which one operation needs what the other makes, added in the wrong order.
+RELU = int(re.search(r"dnnl_graph_op_relu_backward = (\d+)", HEADER)[1])
+chain = [ENGINE, 0, 0, STREAM, 0, 1, 0, GRAPH, 0, 1]
+for slot in range(6):
+    chain += describe(slot, F32, [4])
+for inputs, output in (([0, 4], 5), ([1, 2], 4)):
+    chain += [OP, 0, output, RELU, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
+write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0, ASK_PARTITION, 1,
+                                      SETTINGS, 2, 7, 1])
 
 # ---- .npy files ----------------------------------------------------------------------------------
 
@@ -159,22 +210,25 @@ write("npy", "open", npy("{'descr': '<f4', 'fortran_order': Tr"))
 # ---- command lines -------------------------------------------------------------------------------
 
 INFO, LIST, RUN_COMMAND, CHECK, BENCH = range(5)
+FIRST, TENSOR_KINDS = next(iter(OPS)), "IN|FULL|SUM"
+FILES = [f"--{name}" for _, name in members(TENSOR_KINDS, OPS[FIRST])]
 LINES = [
-    (INFO, "--help"), (INFO, "surplus"), (LIST, "relu_backward"), (LIST, "--json", "x"),
-    (RUN_COMMAND, "relu_backward", "--src", "a", "--diff_dst=b", "--diff_src", "c"),
-    (RUN_COMMAND, "relu_backward", "--src", "-", "--diff_dst=-", "--diff_src", "-"),
-    (RUN_COMMAND, "sigmoid_backward", "--use_dst", "true", "--src=-", "--diff_dst", "b",
-     "--diff_src=-", "--threads", "2"),
-    (RUN_COMMAND, "softmax_backward", "--axis", "-1", "--wide", "f32", "--diff_dst=a", "--dst=b",
-     "--diff_src=c"),
-    (RUN_COMMAND, "hard_sigmoid_backward", "--alpha=1e39", "--beta", "0x1p-3"),
-    (RUN_COMMAND, "hard_sigmoid_backward", "--alpha=0.2", "--beta=nan", "--src=a", "--diff_dst=a",
-     "--diff_src=b"),
-    (RUN_COMMAND, "prelu_backward", "--data_format", "NCX", "--src=a", "--slope=b", "--diff_dst=c",
-     "--diff_src=d", "--diff_slope=e", "--wide=bf16"),
-    (RUN_COMMAND, "--", "--src"), (RUN_COMMAND, "--=", "-x"), (RUN_COMMAND, "nothing", "--help"),
+    (INFO, "--help"), (INFO, "surplus"), (LIST, FIRST), (LIST, "--json", "x"),
+    (RUN_COMMAND, FIRST, *[word for name in FILES for word in (name, "a")]),
+    (RUN_COMMAND, FIRST, *[f"{name}=-" for name in FILES], "--threads", "2"),
+    (RUN_COMMAND, "--", *FILES), (RUN_COMMAND, "--=", "-x"), (RUN_COMMAND, "nothing", "--help"),
     (RUN_COMMAND, *["--src=a"] * 70), (CHECK, "--quick", "--bits"), (CHECK, "--seed"),
-    (BENCH, "--json", "-", "--op=relu_backward"), (BENCH, "--threads", "99999999999999999999"),
+    (BENCH, "--json", "-", f"--op={FIRST}"), (BENCH, "--threads", "99999999999999999999"),
 ]
+VALUES = {"BOOL": ["true", "2"], "CHOICE": ["false", "1"], "AXIS": ["-1", "99999999999999999999"],
+          "FORMAT": ["NCX", "ncx"], "F32": ["0x1p-3", "nan", "1e39"]}
+for op_name, entry in OPS.items():
+    letters = {"IN": "a", "FULL": "x", "SUM": "y"}
+    files = [f"--{name}={'b' if name == 'slope' else letters[kind]}"
+             for kind, name in members(TENSOR_KINDS, entry)]
+    given = members("|".join(VALUES), entry)
+    for choice in range(3):
+        words = [f"--{name}={VALUES[kind][choice % len(VALUES[kind])]}" for kind, name in given]
+        LINES.append((RUN_COMMAND, op_name, *words, *files, *["--wide", "f32"][:choice]))
 for number, (command, *words) in enumerate(LINES):
     write("arguments", f"line{number:02}", bytes([command]) + "\0".join(words).encode())

@@ -21,7 +21,7 @@ typedef struct arena {
     size_t map_size;
 } arena;
 
-/* arena_open - `size` bytes, 0 too; fails the test if there is no memory. */
+/* arena_open - `size` bytes, 0 too, that hold anything; fails the test if there is no memory. */
 arena arena_open(size_t size, arena_edge edge);
 
 /* arena_slack_intact - whether nothing was written between the bytes and the guard pages. */

@@ -33,15 +33,14 @@ static int is_home(const trial *t, int32_t tensor)
 
 static unsigned char *element_at(const trial *t, int32_t tensor, int64_t offset)
 {
-    ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(t->p.tensors[tensor].dtype);
-    return (unsigned char *)t->data[tensor] + offset * size;
+    return (unsigned char *)t->data[tensor] + offset * t->element_size[tensor];
 }
 
 static void place(trial *t, int32_t tensor)
 {
     const vjp_tensor *description = &t->p.tensors[tensor];
     int64_t lowest, highest, count = tensor_count(description);
-    size_t size = vjp_dtype_size(description->dtype);
+    size_t size = (size_t)t->element_size[tensor];
     tensor_extent(description, &lowest, &highest);
     t->memory[tensor] = arena_open(count > 0 ? (size_t)(highest - lowest + 1) * size : 0, t->edge);
     t->before[tensor] = unit_malloc(t->memory[tensor].size);
@@ -104,6 +103,7 @@ void trial_open(trial *t, const problem *p, uint64_t number)
     t->number = number;
     t->edge = number % 2 == 0 ? ARENA_AT_END : ARENA_AT_START;
     for (int32_t i = 0; i < p->ntensors; i++) {
+        t->element_size[i] = (ptrdiff_t)vjp_dtype_size(p->tensors[i].dtype);
         if (is_home(t, i))
             place(t, i);
         else
@@ -144,7 +144,7 @@ static void forgive(trial *t, int32_t output)
 {
     const vjp_tensor *description = &t->p.tensors[output];
     int32_t home = t->p.home[output];
-    size_t size = vjp_dtype_size(description->dtype);
+    size_t size = (size_t)t->element_size[output];
     if (t->memory[home].size == (size_t)tensor_count(description) * size) { /* no gaps */
         memcpy(t->before[home], t->memory[home].bytes, t->memory[home].size);
         return;

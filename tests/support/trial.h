@@ -16,6 +16,7 @@ typedef struct trial {
     uint64_t number;               /* which values it has, for the failure message */
     arena memory[PROBLEM_TENSORS]; /* of the tensors that are their own home */
     arena_edge edge;
+    ptrdiff_t element_size[PROBLEM_TENSORS];
     void *data[PROBLEM_TENSORS];            /* what the library is given */
     unsigned char *image[PROBLEM_TENSORS];  /* the memory of inputs as every run finds it */
     unsigned char *before[PROBLEM_TENSORS]; /* the memory as it was when the last run began */
