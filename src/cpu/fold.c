@@ -107,6 +107,8 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_opera
         sums_push(plan->set, &s);
         sums_end(plan->set, &s);
     }
+    for (int32_t i = 0; !nest->sums_inner && plan->set->order && i < plan->nsums; i++)
+        plan->set->order(s.accumulators + i * (s.size / plan->nsums), s.n / plan->nsums);
     return s.accumulators;
 }
 

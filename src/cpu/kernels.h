@@ -41,6 +41,8 @@ typedef struct vjpi_kernel_set {
     size_t compute_size;
     vjpi_kernels kernels[VJPI_FORMULA_COUNT][2][2];
     void (*add)(void *sums, const void *more, ptrdiff_t n);
+    /* Put n sums of columns in order, as the last step: `across` may keep them otherwise. Or NULL. */
+    void (*order)(void *sums, ptrdiff_t n);
     /* Round n sums to the set's dtype; leave them in the compute type. `step` is in bytes. */
     void (*store)(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);
     void (*store_wide)(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);

@@ -227,13 +227,14 @@ INLINE void along_body(const shape *s, const vjpi_tile *tile)
 }
 
 /* One pair in each of `rows` rows, the terms added to the sums of their columns, top to bottom: of
- * sum i, column c at [i * n + c]. */
+ * sum i, column c at [i * n + c], except that whole pairs stay as they are in registers until
+ * order_sums. */
 INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, int rows, T *sums,
                         ptrdiff_t at, ptrdiff_t some, bool stream)
 {
     VV terms[VJPI_MAX_SUMS], sum[VJPI_MAX_SUMS];
     for (int i = 0; i < s->nsums; i++)
-        sum[i] = some ? load_some_T(sums + i * tile->n + at, some) : load_T(sums + i * tile->n + at);
+        sum[i] = some ? load_some_T(sums + i * tile->n + at, some) : LOAD_T(sums + i * tile->n + at);
     UNROLL
     for (int row = 0; row < rows; row++) {
         char *data[VJPI_MAX_OPERANDS];
@@ -247,7 +248,7 @@ INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, in
         if (some)
             store_some_T(sums + i * tile->n + at, sum[i], some);
         else
-            store_T(sums + i * tile->n + at, sum[i]);
+            STORE_T(sums + i * tile->n + at, sum[i]);
     }
 }
 

@@ -68,6 +68,13 @@ static void add(void *sums, const void *more, ptrdiff_t n)
         to[i] = to[i] + from[i];
 }
 
+/* Whole pairs of sums as across_pair leaves them, put in order. */
+static void order_sums(void *sums, ptrdiff_t n)
+{
+    for (T *at = sums; n >= PAIR; n -= PAIR, at += PAIR)
+        store_T(at, LOAD_T(at));
+}
+
 static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
 {
     const T *from = sums;
@@ -134,5 +141,5 @@ const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))
     {
 #include "ops.def"
     },
-    add, store_sums, store_sums_wide
+    add, BY_PARITY ? order_sums : NULL, store_sums, store_sums_wide
 };
