@@ -120,16 +120,20 @@ static vjpi_stage *add_sums(vjpi_cpu_plan *plan, int64_t nunits, int64_t element
     return stage;
 }
 
+/* Into how many segments a fold over nest 0 is cut: few units alone could not be shared. */
+static int64_t segments_of(const vjpi_nest *nest, int64_t elements)
+{
+    if (nest->nunits >= FEW_UNITS || elements < 2 * TASK_ELEMENTS)
+        return 1;
+    int64_t segments = FEW_UNITS / nest->nunits, most = elements / TASK_ELEMENTS;
+    segments = segments < most ? segments : most;
+    return segments < nest->nsteps ? segments : nest->nsteps;
+}
+
 /* A fold over nest 0: units x segments and, if there are several, the segments together. */
 static void add_fold(vjpi_cpu_plan *plan, vjpi_tile_operands operands, int64_t elements)
 {
     const vjpi_nest *nest = &plan->nests[0];
-    plan->nsegments = 1;
-    if (nest->nunits < FEW_UNITS && elements >= 2 * TASK_ELEMENTS) {
-        int64_t segments = FEW_UNITS / nest->nunits, most = elements / TASK_ELEMENTS;
-        segments = segments < most ? segments : most;
-        plan->nsegments = segments < nest->nsteps ? segments : nest->nsteps;
-    }
     vjpi_stage *stage = add_sums(plan, nest->nunits * plan->nsegments, elements);
     stage->run = vjpi_fold_units;
     stage->operands = operands;
@@ -187,6 +191,7 @@ static void prepare_row(const vjpi_call *call, vjpi_tile_operands operands, int6
         plan->rowsums_size *= call->reduced[d] ? 1 : call->shape[d];
     plan->store[0] = plan->set->store_wide;
     vjpi_nest_fold(&loop, operands.first_output, VJPI_SUMS_SIZE / compute, nest);
+    plan->nsegments = segments_of(nest, elements);
     add_fold(plan, (vjpi_tile_operands){ operands.first_output, operands.first_output, 0 },
              elements);
     vjpi_nest_map(&loop, operands.n + 1, &plan->nests[1]);
@@ -211,9 +216,16 @@ static void prepare_fold(const vjpi_call *call, vjpi_tile_operands operands, int
     }
     vjpi_layout(call, 0, &loop);
     int64_t column = (int64_t)plan->set->compute_size * plan->nsums;
-    vjpi_nest_fold(&loop, operands.n, VJPI_SUMS_SIZE / column, &plan->nests[0]);
-    vjpi_nest_fold(&loop, operands.n, widest_sums(call, &plan->nests[0]) / column,
-                   &plan->nests[0]);
+    vjpi_nest *nest = &plan->nests[0];
+    vjpi_nest_fold(&loop, operands.n, VJPI_SUMS_SIZE / column, nest);
+    vjpi_nest_fold(&loop, operands.n, widest_sums(call, nest) / column, nest);
+    plan->nsegments = segments_of(nest, elements);
+    if (nest->sums_inner && nest->nunits * plan->nsegments < FEW_UNITS &&
+        elements >= 2 * TASK_ELEMENTS) {
+        /* rows that cannot be cut: fewer of them a unit, which leaves the order of each row's sum */
+        int64_t rows = (nest->row.n * plan->nsegments + FEW_UNITS - 1) / FEW_UNITS;
+        vjpi_nest_fold(&loop, operands.n, rows, nest);
+    }
     add_fold(plan, operands, elements);
 }
 
