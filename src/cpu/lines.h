@@ -12,6 +12,7 @@
 #define FETCH_AHEAD 2048 /* bytes along a line */
 #define ROWS 4           /* summed at once */
 #define NARROW 1024      /* bytes of a row that leaves memory for several of them near by */
+#define SHORT 3072       /* bytes of a row that is too short to stream its middle only */
 
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
@@ -62,15 +63,15 @@ INLINE void line_move(const shape *s, line *l, ptrdiff_t elements)
         l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
-/* Elements to do one by one before the first FULL output is aligned for streaming; -1 if the
- * FULL outputs cannot all be. */
+/* Elements to do before the first FULL output is aligned to a cache line, so that what is streamed
+ * are whole lines: half a line costs memory a read and a write. -1 if the FULL outputs cannot all
+ * be. */
 INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
 {
     ptrdiff_t lead = 0;
     UNROLL
     for (int i = s->nin; i < s->nin + s->nfull; i++) {
-        ptrdiff_t bytes = PAIR * size_of(s, i) < 32 ? PAIR * size_of(s, i) : 32;
-        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (bytes - 1)) / size_of(s, i);
+        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(s, i);
         if (i > s->nin && own != lead)
             return -1;
         lead = own;
@@ -89,13 +90,23 @@ INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
         fetch(address + (uintptr_t)byte);
 }
 
+/* Less than a block. */
+INLINE void map_few(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream)
+{
+    ptrdiff_t at = 0;
+    for (; at + PAIR <= n; at += PAIR)
+        pair(s, constants, l->data, at, 0, stream, NULL);
+    if (at < n)
+        pair(s, constants, l->data, at, n - at, false, NULL);
+}
+
 /* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
 INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
                      uintptr_t *next)
 {
     ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
     if (lead > 0 && lead < n) {
-        pair(s, constants, l->data, 0, lead, false, NULL);
+        map_few(s, constants, l, lead, false);
         line_move(s, l, lead);
         n -= lead;
     }
@@ -109,11 +120,7 @@ INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t 
             pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
         line_move(s, l, BLOCK);
     }
-    ptrdiff_t at = 0;
-    for (; at + PAIR <= n; at += PAIR)
-        pair(s, constants, l->data, at, 0, false, NULL);
-    if (at < n)
-        pair(s, constants, l->data, at, n - at, false, NULL);
+    map_few(s, constants, l, n, stream && PAIR * SIZE >= CACHE_LINE);
 }
 
 /* BLOCK partial sums as one: element i with i + BLOCK / 2, and so on down to i with i + 1. */
@@ -188,12 +195,14 @@ INLINE void along_line(const shape *s, const float *constants, line *l, ptrdiff_
 /* ---- tiles -------------------------------------------------------------------------------- */
 
 /* May this tile's FULL outputs be streamed? A sum's elements must keep their places, so that no
- * element may be done ahead of the blocks there. */
+ * element may be done ahead of the blocks there. A short row that begins or ends within a cache line
+ * had better not: the line is written in parts. */
 INLINE bool can_stream(const shape *s, const vjpi_tile *tile, const line *l)
 {
     if (!CAN_STREAM || !tile->stream || s->part == TERMS)
         return false;
-    return s->nsums == 0 ? stream_lead(s, l) >= 0 : stream_lead(s, l) == 0;
+    ptrdiff_t lead = stream_lead(s, l);
+    return lead == 0 || (lead > 0 && s->nsums == 0 && tile->n * SIZE >= SHORT);
 }
 
 INLINE void map_body(const shape *s, const vjpi_tile *tile)
