@@ -64,6 +64,11 @@ for number, offset in enumerate([0, 4, 8, 36, -4, -36, 2, 12]):
     write("plan", f"near{number}", [0, 5, 1, 2, 1, 3, 3, SAME, SAME, SAME, 0, 0, 1, 0, 0, 0, NEAR, 0,
                                     offset % 256])
 
+# One element of f32 over the half of it that is one of f16.
+for op, op_name in enumerate(OPS):
+    write("plan", f"{op_name}-half", [op, 5, 2, 2, 0, 1, 1, SAME, SAME, SAME, 0, 0, 1, 0, 1,
+                                      *struct.pack("<Q", (1 << 40) + 2), 0, NEAR, 0, -2 % 256])
+
 # ---- infiniop: a handle, five tensors, each operator created, run and destroyed ------------------
 
 (CREATE_HANDLE, CREATE_TENSOR, CREATE_OP, RUN, ASK, END_HANDLE, END_TENSOR, END_OP,
