@@ -50,7 +50,8 @@ for op, op_name in enumerate(OPS):
     for number, shape in enumerate(SHAPES):
         name = f"{op_name}-shape{number}"
         dtype = number % 4
-        write("run", name, [op, dtype, len(shape), 7, *shape, *noise(6, 4), *noise(40, 8), *noise(48)])
+        write("run", name, [op, dtype, len(shape), 7, *shape, *noise(6, 4), *noise(40, 8),
+                            *noise(48)])
         write("plan", name, [op, 5, dtype, len(shape), 1, *shape, *noise(40), *noise(24, 3)])
     write("plan", f"{op_name}-dense", [op, 5, op % 4, 3, 1, 2, 3, 4, *[0, 1] * op, *[23] * 8])
     write("plan", f"{op_name}-huge", [op, 5, op % 4, 3, 1, 231, 225, 232, *noise(32)])
@@ -186,8 +187,8 @@ for slot in range(6):
     chain += describe(slot, F32, [4])
 for inputs, output in (([0, 4], 5), ([1, 2], 4)):
     chain += [OP, 0, output, RELU, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
-write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0, ASK_PARTITION, 1,
-                                      SETTINGS, 2, 7, 1])
+write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0,
+                                      ASK_PARTITION, 1, SETTINGS, 2, 7, 1])
 
 # ---- .npy files ----------------------------------------------------------------------------------
 
