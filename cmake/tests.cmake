@@ -107,7 +107,7 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   set(fuzz_dir ${PROJECT_SOURCE_DIR}/tests/fuzz)
   file(GLOB targets CONFIGURE_DEPENDS ${fuzz_dir}/fuzz_*.c)
   add_custom_target(fuzzers)
-  if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for finding new paths in the library, not in the oracle
+  if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for new paths in the library, not in the oracle
     target_compile_options(vjp_test_support PRIVATE -fno-sanitize=all)
     target_compile_options(vjp_problems PRIVATE -fno-sanitize=all)
   endif()

@@ -50,7 +50,8 @@ for op, op_name in enumerate(OPS):
     for number, shape in enumerate(SHAPES):
         name = f"{op_name}-shape{number}"
         dtype = number % 4
-        write("run", name, [op, dtype, len(shape), 7, *shape, *noise(6, 4), *noise(40, 8), *noise(48)])
+        write("run", name, [op, dtype, len(shape), 7, *shape, *noise(6, 4), *noise(40, 8),
+                            *noise(48)])
         write("plan", name, [op, 5, dtype, len(shape), 1, *shape, *noise(40), *noise(24, 3)])
     write("plan", f"{op_name}-dense", [op, 5, op % 4, 3, 1, 2, 3, 4, *[0, 1] * op, *[23] * 8])
     write("plan", f"{op_name}-huge", [op, 5, op % 4, 3, 1, 231, 225, 232, *noise(32)])
@@ -63,6 +64,11 @@ for number, strides in enumerate([(3, 1), (2, 1), (1, 1), (1, 3), (2, 3), (-3, 1
 for number, offset in enumerate([0, 4, 8, 36, -4, -36, 2, 12]):
     write("plan", f"near{number}", [0, 5, 1, 2, 1, 3, 3, SAME, SAME, SAME, 0, 0, 1, 0, 0, 0, NEAR, 0,
                                     offset % 256])
+
+# One element of f32 over the half of it that is one of f16.
+for op, op_name in enumerate(OPS):
+    write("plan", f"{op_name}-half", [op, 5, 2, 2, 0, 1, 1, SAME, SAME, SAME, 0, 0, 1, 0, 1,
+                                      *struct.pack("<Q", (1 << 40) + 2), 0, NEAR, 0, -2 % 256])
 
 # ---- infiniop: a handle, five tensors, each operator created, run and destroyed ------------------
 
@@ -181,8 +187,8 @@ for slot in range(6):
     chain += describe(slot, F32, [4])
 for inputs, output in (([0, 4], 5), ([1, 2], 4)):
     chain += [OP, 0, output, RELU, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
-write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0, ASK_PARTITION, 1,
-                                      SETTINGS, 2, 7, 1])
+write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0,
+                                      ASK_PARTITION, 1, SETTINGS, 2, 7, 1])
 
 # ---- .npy files ----------------------------------------------------------------------------------
 
