@@ -443,13 +443,15 @@ static void put_peers(const records *all)
 
 int main(int argc, char **argv)
 {
-    FILE *lines = argc == 3 ? fopen(argv[1], "r") : NULL;
     if (argc != 3) {
         fprintf(stderr, "usage: perfdoc FILE DIR\n");
         return 2;
     }
-    if (!lines)
-        broken("cannot read %s", argv[1]);
+    FILE *lines = fopen(argv[1], "r");
+    if (!lines) {
+        fprintf(stderr, "perfdoc: cannot read %s\n", argv[1]);
+        return 1;
+    }
     records all = records_read(lines);
     view one = { &all, 1, "huge", "plain" };
     printf("### Beside the peers\n\n");

@@ -107,8 +107,11 @@ INLINE void pair(const shape *s, const float *constants, char *const *data, ptrd
         in_a[i] = v.a;
         in_b[i] = v.b;
     }
-    if (s->one_sum)
-        in_a[nloads] = in_b[nloads] = k(*(const T *)data[s->noperands - 1]);
+    if (s->one_sum) {
+        T sum;
+        memcpy(&sum, data[s->noperands - 1], sizeof(sum));
+        in_a[nloads] = in_b[nloads] = k(sum);
+    }
     s->formula(s->part, s->choice, in_a, constants, out_a);
     s->formula(s->part, s->choice, in_b, constants, out_b);
     UNROLL

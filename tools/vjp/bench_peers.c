@@ -29,17 +29,20 @@ static void release(void *block)
     memory_free(host_memory, block);
 }
 
-/* The folder of the peers: build/peers for the program build/release/vjp. */
-static void folder_of(char path[4096])
+/* The files of the peers: in build/peers for the program build/release/vjp. */
+static void pattern_of(char pattern[4200])
 {
     const char *given = getenv("VJP_PEERS");
-    ssize_t length = readlink("/proc/self/exe", path, 4000);
-    path[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(path, '/');
+    char program[4000];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(program, '/');
+    if (slash)
+        *slash = 0;
     if (given)
-        snprintf(path, 4096, "%s", given);
+        snprintf(pattern, 4200, "%s/peer_*.so", given);
     else
-        strcpy(slash ? slash : path, "/../peers");
+        snprintf(pattern, 4200, "%s/../peers/peer_*.so", program);
 }
 
 static void load_one(peers *p, const command *command, const char *path)
@@ -62,8 +65,7 @@ bool peers_open(peers *p, const command *command, memory *where, int threads)
     glob_t files;
     host_memory = where;
     p->host = (peer_host){ threads, allocate, release };
-    folder_of(pattern);
-    strcat(pattern, "/peer_*.so");
+    pattern_of(pattern);
     if (glob(pattern, 0, NULL, &files) == 0)
         for (size_t i = 0; i < files.gl_pathc && p->count < BENCH_PEERS; i++)
             load_one(p, command, files.gl_pathv[i]);
