@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perfdoc.h - the parts of perfdoc: lines.c finds what was measured, tables.c and charts.c show it. */
+#ifndef PERFDOC_H
+#define PERFDOC_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "bench_report.h"
+
+enum {
+    MOST_NAMES = 32
+};
+
+static inline bool is(const char *a, const char *b)
+{
+    return !strcmp(a, b);
+}
+
+/* ---- lines.c ------------------------------------------------------------------------------- */
+
+/* What a table is about: lines of vjp on the CPU with these threads, memory and layout. */
+typedef struct view {
+    const records *all;
+    int threads;
+    const char *pages, *layout;
+} view;
+
+typedef struct names {
+    int count;
+    const char *at[MOST_NAMES];
+} names;
+
+double elements(const record *r);
+double per_element(const record *r); /* ns */
+
+bool in_view(const view *v, const record *r);
+bool has_peer(const records *all, const record *ours);
+
+/* The best of the peers beside a line of vjp, whose results agree; NULL if there is none. */
+const record *best_peer(const records *all, const record *ours);
+
+/* The largest that peers were beside. */
+const record *largest(const view *v, const char *name, const char *dtype);
+
+/* All dtypes that were measured, in order. */
+names dtypes_of(const records *all);
+
+/* The cases of a view, in order; with_peers: those that a peer was beside, or refused. */
+names names_of(const view *v, bool with_peers);
+
+/* ---- tables.c ------------------------------------------------------------------------------ */
+
+void put_peers(const records *all);
+void put_cliffs(const records *all);
+
+/* ---- charts.c ------------------------------------------------------------------------------ */
+
+/* Each writes a chart into the folder, and Markdown that shows it. */
+void draw_ratios(const view *v, const char *folder);
+void draw_sizes(const view *v, const char *folder, bool bandwidth);
+void draw_threads(const view *one, const char *folder);
+
+#endif
