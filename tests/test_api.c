@@ -223,6 +223,17 @@ static void bad_descriptions_leave_the_tensor_alone(void **state)
     assert_status(VJP_BAD_ARGUMENT, vjp_tensor_strided(VJP_F32, 2, shape, NULL, &tensor), NULL);
 }
 
+/* The strides of a dense tensor need not fit where it has no elements. */
+static void an_empty_tensor_of_any_dims(void **state)
+{
+    (void)state;
+    vjp_tensor tensor;
+    const int64_t shape[] = { INT64_MAX, INT64_MAX, 0 };
+    assert_status(VJP_OK, vjp_tensor_contiguous(VJP_F64, 3, shape, &tensor), NULL);
+    assert_memory_equal(tensor.shape, shape, sizeof shape);
+    assert_status(VJP_TOO_LARGE, vjp_tensor_contiguous(VJP_F64, 2, shape, &tensor), NULL);
+}
+
 static void broadcasting_repeats_missing_dims_and_ones(void **state)
 {
     (void)state;
@@ -410,6 +421,7 @@ int main(void)
         cmocka_unit_test(the_operators_are_those_of_the_documents),
         cmocka_unit_test(tensors_are_described_as_asked),
         cmocka_unit_test(bad_descriptions_leave_the_tensor_alone),
+        cmocka_unit_test(an_empty_tensor_of_any_dims),
         cmocka_unit_test(broadcasting_repeats_missing_dims_and_ones),
         cmocka_unit_test(broadcasting_refuses_what_does_not_fit),
         cmocka_unit_test(contexts_refuse_bad_options),

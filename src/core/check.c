@@ -264,9 +264,11 @@ static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
                 return vjpi_refuse(reason, VJP_BAD_STRIDES,
                                    "%s: stride 0 on dim %" PRId32 ", an output cannot broadcast",
                                    name, d);
-        if (vjpi_overlaps_itself(out))
+        vjpi_answer shared = vjpi_overlaps_itself(out);
+        if (shared != VJPI_NO)
             return vjpi_refuse(reason, VJP_BAD_STRIDES,
-                               "%s: its strides put two elements on one address", name);
+                               "%s: its strides %s two elements on one address", name,
+                               shared == VJPI_YES ? "put" : "may put");
     }
     return VJP_OK;
 }

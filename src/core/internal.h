@@ -151,11 +151,18 @@ typedef struct vjpi_span {
 
 vjpi_span vjpi_tensor_span(const vjp_tensor *tensor);
 
-/* Could two indices of this tensor share an address? Says yes where it cannot tell. */
-bool vjpi_overlaps_itself(const vjp_tensor *tensor);
+/* Perhaps: it was not found out in reasonable time. */
+typedef enum vjpi_answer {
+    VJPI_NO,
+    VJPI_YES,
+    VJPI_PERHAPS
+} vjpi_answer;
 
-/* Could a and b share a byte, b's data lying `distance` bytes after a's? Yes if unknown. */
-bool vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance);
+/* Do two indices of this tensor share an address? */
+vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor);
+
+/* Do a and b share a byte, b's data lying `distance` bytes after a's? */
+vjpi_answer vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance);
 
 /* Do both describe the same elements in the same order (so that in place is safe)? */
 bool vjpi_same_view(const vjp_tensor *a, const vjp_tensor *b);

@@ -5,7 +5,7 @@
  * [low[i], high[i]] with  first <= sum of step[i] * v[i] <= last?  It is searched for from the
  * largest step down; what the smaller steps can still reach, and their greatest common divisor,
  * cut the search to a few steps for layouts met in practice. Where it takes more, the answer is
- * "yes": the caller refuses what it cannot prove safe. */
+ * "perhaps": the caller refuses what it cannot prove safe. */
 #include <string.h>
 
 #include "core/internal.h"
@@ -92,7 +92,7 @@ static bool find(search *s, int at, wide first, wide last)
     return false;
 }
 
-static bool has_solution(search *s, wide first, wide last)
+static vjpi_answer has_solution(search *s, wide first, wide last)
 {
     s->low[s->count] = s->high[s->count] = 0;
     s->divisor[s->count] = 0;
@@ -102,7 +102,9 @@ static bool has_solution(search *s, wide first, wide last)
         s->divisor[i] = greatest_common_divisor(s->terms[i].step, s->divisor[i + 1]);
     }
     s->steps_left = MAX_STEPS;
-    return find(s, 0, first, last);
+    if (!find(s, 0, first, last))
+        return VJPI_NO;
+    return s->steps_left < 0 ? VJPI_PERHAPS : VJPI_YES;
 }
 
 vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
@@ -123,7 +125,7 @@ vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
     return span;
 }
 
-bool vjpi_overlaps_itself(const vjp_tensor *tensor)
+vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor)
 {
     search all = { .count = 0 };
     bool nested = true;
@@ -134,30 +136,31 @@ bool vjpi_overlaps_itself(const vjp_tensor *tensor)
             continue;
         int64_t stride = tensor->strides[d] < 0 ? -tensor->strides[d] : tensor->strides[d];
         if (stride == 0)
-            return true;
+            return VJPI_YES;
         add_term(&all, stride, 0, tensor->shape[d] - 1);
         if (all.count == before)
-            return true; /* two dims of one stride: (1, 0) and (0, 1) meet */
+            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) meet */
     }
     for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over all that lies within it */
         nested = nested && all.terms[i].step > reach;
         reach += (wide)all.terms[i].step * all.terms[i].high;
     }
     if (nested)
-        return false;
+        return VJPI_NO;
     /* Two indices that meet differ first, in falling order of stride, in some dim i. */
     for (int i = 0; i < all.count; i++) {
         search s = { .count = 0 };
         add_term(&s, all.terms[i].step, 1, all.terms[i].high);
         for (int j = i + 1; j < all.count; j++)
             add_term(&s, all.terms[j].step, -all.terms[j].high, all.terms[j].high);
-        if (has_solution(&s, 0, 0))
-            return true;
+        vjpi_answer answer = has_solution(&s, 0, 0);
+        if (answer != VJPI_NO)
+            return answer;
     }
-    return false;
+    return VJPI_NO;
 }
 
-bool vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance)
+vjpi_answer vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance)
 {
     search s = { .count = 0 };
     wide size_a = (wide)vjp_dtype_size(a->dtype), size_b = (wide)vjp_dtype_size(b->dtype);

@@ -75,18 +75,18 @@ static const char *name_of(const vjp_plan *plan, int32_t i)
     return plan->op->tensors[i].name;
 }
 
-/* May output i and tensor j have these addresses? */
-static bool may_share(const vjp_plan *plan, int32_t i, int32_t j, const void *a, const void *b)
+/* Does output i at address a overlap tensor j at b, other than in place? */
+static vjpi_answer overlap(const vjp_plan *plan, int32_t i, int32_t j, const void *a, const void *b)
 {
     vjpi_span out = plan->span[i], other = plan->span[j];
     int64_t distance = (int64_t)((uintptr_t)b - (uintptr_t)a);
     if (out.low == out.high || other.low == other.high || distance >= out.high - other.low ||
         distance <= out.low - other.high)
-        return true;
+        return VJPI_NO;
     if (a == b && j < plan->op->info.ninputs &&
         vjpi_same_view(&plan->tensors[i], &plan->tensors[j]))
-        return true;
-    return !vjpi_overlap(&plan->tensors[i], &plan->tensors[j], distance);
+        return VJPI_NO;
+    return vjpi_overlap(&plan->tensors[i], &plan->tensors[j], distance);
 }
 
 static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const void *workspace,
@@ -103,11 +103,14 @@ static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const vo
                                plan->alignment[i]);
     }
     for (int32_t i = plan->op->info.ninputs; i < plan->ntensors; i++)
-        for (int32_t j = 0; j < i; j++)
-            if (!may_share(plan, i, j, buffers[i], buffers[j]))
-                return vjpi_refuse(reason, VJP_BAD_ALIAS,
-                                   "%s: overlaps %s other than in place", name_of(plan, i),
+        for (int32_t j = 0; j < i; j++) {
+            vjpi_answer shared = overlap(plan, i, j, buffers[i], buffers[j]);
+            if (shared != VJPI_NO)
+                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s other than in place",
+                                   name_of(plan, i),
+                                   shared == VJPI_YES ? "overlaps" : "may overlap",
                                    name_of(plan, j));
+        }
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",
                            workspace ? workspace_size : 0, plan->workspace_size);

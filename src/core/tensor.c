@@ -34,7 +34,7 @@ vjp_status vjp_tensor_contiguous(vjp_dtype dtype, int32_t ndim, const int64_t *s
     for (int32_t d = ndim - 1; d >= 0; d--) {
         strides[d] = stride;
         if (shape[d] > 1 && __builtin_mul_overflow(stride, shape[d], &stride))
-            return VJP_TOO_LARGE;
+            stride = 0; /* refused below by its count, unless it is empty and has no use for it */
     }
     return vjp_tensor_strided(dtype, ndim, shape, strides, tensor);
 }
