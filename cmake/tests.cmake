@@ -56,10 +56,13 @@ add_library(fake_module MODULE tests/module/fake_module.c)
 target_link_libraries(fake_module PRIVATE vjp_build)
 
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
+if(NOT VJP_COMPAT)
+  list(FILTER tests EXCLUDE REGEX "/test_unload") # opens these libraries too
+endif()
 foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  if(name MATCHES "^test_(unload|module)$") # open the library, and so must not be linked with it
+  if(name MATCHES "^test_(unload|module)$") # open libraries, and so must not be linked with them
     target_include_directories(${name} PRIVATE include)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
     target_compile_definitions(${name} PRIVATE
@@ -74,6 +77,11 @@ foreach(file IN LISTS tests)
   vjp_test(${name})
 endforeach()
 target_link_libraries(test_memory PRIVATE vjp_test_allocations)
+if(VJP_COMPAT)
+  target_compile_definitions(test_unload PRIVATE
+    INFINIOP_PATH="$<TARGET_FILE:vjp_infiniop>" DNNL_GRAPH_PATH="$<TARGET_FILE:vjp_dnnl_graph>")
+  add_dependencies(test_unload vjp_infiniop vjp_dnnl_graph)
+endif()
 
 # The program `vjp`: each tests/tool/test_*.c. VJP_TOOL is the command as a list of C strings, so that
 # an emulator may come first.

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unload.c - the shared library is opened, used on many threads, closed, and opened again.
+/* test_unload.c - a shared library is opened, used on many threads, closed, and opened again.
  *
  * Closing means something only in a program that is not linked with the library (nor with the
- * threads it brings), so this one knows just its path: VJP_SHARED_PATH, from the build or from
- * the environment.
+ * threads it brings), so this one knows just paths from the build.
  */
 #define _DEFAULT_SOURCE
 
@@ -30,16 +29,6 @@ typedef vjp_status (*compute_function)(vjp_context *, const char *, const vjp_at
 
 static float src[COUNT], diff_dst[COUNT], diff_src[COUNT];
 
-static const char *library_path(void)
-{
-    const char *path = getenv("VJP_SHARED_PATH");
-#ifdef VJP_SHARED_PATH
-    if (path == NULL)
-        path = VJP_SHARED_PATH;
-#endif
-    return path;
-}
-
 static void *symbol(void *library, const char *name)
 {
     void *address = dlsym(library, name);
@@ -65,30 +54,65 @@ static void run_relu(void *library)
             fail_msg("element %d is %g", i, (double)diff_src[i]);
 }
 
+/* What is done with a drop-in library of this path, beside running libvjp, which it brings. */
+typedef struct library {
+    const char *path;
+    void (*use)(void *library);
+} library;
+
+static void use_infiniop(void *library)
+{
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    void *handle = NULL;
+    *(void **)&create = symbol(library, "infiniopCreateHandle");
+    *(void **)&destroy = symbol(library, "infiniopDestroyHandle");
+    assert_int_equal(create(&handle), 0);
+    assert_int_equal(destroy(handle), 0);
+}
+
+static void use_dnnl_graph(void *library)
+{
+    int (*create)(void **engine, int kind, size_t index);
+    int (*destroy)(void *engine);
+    void *engine = NULL;
+    *(void **)&create = symbol(library, "dnnl_engine_create");
+    *(void **)&destroy = symbol(library, "dnnl_engine_destroy");
+    assert_int_equal(create(&engine, 1 /* a CPU */, 0), 0);
+    assert_int_equal(destroy(engine), 0);
+}
+
 static void opened_used_and_closed_again_and_again(void **state)
 {
-    (void)state;
-    const char *path = library_path();
-    if (path == NULL || dlopen(path, RTLD_NOW | RTLD_NOLOAD) != NULL)
-        skip();
+    const library *tested = *state;
+    assert_null(dlopen(tested->path, RTLD_NOW | RTLD_NOLOAD));
     for (int i = 0; i < COUNT; i++) {
         src[i] = (float)(i % 7 - 3);
         diff_dst[i] = (float)(i % 11);
     }
     for (int round = 0; round < 3; round++) {
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL)
+        void *opened = dlopen(tested->path, RTLD_NOW | RTLD_LOCAL);
+        if (opened == NULL)
             fail_msg("%s", dlerror());
-        run_relu(library);
-        dlclose(library);
+        run_relu(opened);
+        if (tested->use)
+            tested->use(opened);
+        dlclose(opened);
         usleep(50000); /* idle threads crash when they wake up in memory that is gone */
     }
 }
 
+#define TEST(library)                                                                  \
+    {                                                                                  \
+        (library).path, opened_used_and_closed_again_and_again, NULL, NULL, &(library) \
+    }
+
+/* libvjp comes first: it stays once it was there. */
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opened_used_and_closed_again_and_again),
-    };
+    static library vjp = { VJP_SHARED_PATH, NULL };
+    static library infiniop = { INFINIOP_PATH, use_infiniop };
+    static library dnnl_graph = { DNNL_GRAPH_PATH, use_dnnl_graph };
+    const struct CMUnitTest tests[] = { TEST(vjp), TEST(infiniop), TEST(dnnl_graph) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
