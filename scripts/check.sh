@@ -154,7 +154,7 @@ suite_static() {
 suite_msan() {
     check "build (msan)" build_targets "fuzzers vjp_program" msan --preset msan || return
     tests msan -R '^(fuzz_.*|same_bits_vjp_program|conformance_vectors)$'
-    for isa in scalar avx2 avx512; do
+    for isa in $(sed -n 's,^ISA(\([a-z0-9_]*\).*,\1,p' src/isas.def); do
         check "vjp check (msan, $isa)" env VJP_ISA=$isa build/msan/vjp check --quick
     done
 }
