@@ -77,7 +77,7 @@ typedef struct program {
     dnnl_graph_graph_t graph;
     dnnl_graph_partition_t partitions[2], single;
     dnnl_graph_compiled_partition_t compiled;
-    dnnl_graph_tensor_t tensors[MAX_TENSORS];
+    dnnl_graph_tensor_t tensors[MAX_TENSORS], scalar;
 } program;
 
 static bool make_engine(program *p)
@@ -187,13 +187,23 @@ static bool execute(program *p)
                                                            arguments + ninputs), NULL);
 }
 
+static bool make_scalar(program *p)
+{
+    float value = 1;
+    logical_tensor lt;
+    assert_ok(dnnl_graph_logical_tensor_init(&lt, 1, dnnl_f32, 0, dnnl_graph_layout_type_strided,
+                                             dnnl_graph_tensor_property_host_scalar));
+    return went_well(dnnl_graph_tensor_create_scalar(&p->scalar, &lt, &value), p->scalar);
+}
+
 static bool life_of_a_program(void *arg)
 {
     program p = { .o = arg };
     bool well = make_engine(&p) && describe_op(&p) && build_graph(&p) && compile_partition(&p) &&
-                execute(&p);
+                execute(&p) && make_scalar(&p);
     for (size_t i = 0; i < MAX_TENSORS; i++)
         assert_ok(dnnl_graph_tensor_destroy(p.tensors[i]));
+    assert_ok(dnnl_graph_tensor_destroy(p.scalar));
     assert_ok(dnnl_graph_compiled_partition_destroy(p.compiled));
     assert_ok(dnnl_graph_partition_destroy(p.single));
     assert_ok(dnnl_graph_partition_destroy(p.partitions[0]));

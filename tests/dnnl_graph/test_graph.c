@@ -282,6 +282,7 @@ static void a_partition_shows_its_ports(void **state)
     assert_invalid(dnnl_graph_partition_get_engine_kind(NULL, &kind));
     assert_invalid(dnnl_graph_partition_get_engine_kind(p, NULL));
     assert_ok(dnnl_graph_partition_destroy(p));
+    assert_invalid(dnnl_graph_partition_create_with_op(NULL, NULL, dnnl_cpu));
     assert_invalid(dnnl_graph_partition_create_with_op(&p, NULL, dnnl_cpu));
     assert_null(p);
     assert_ok(dnnl_graph_partition_destroy(NULL));
