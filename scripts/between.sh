@@ -4,10 +4,19 @@
 # between.sh FILE NAME - put standard input between the lines "<!-- NAME -->" and
 # "<!-- end of NAME -->" of FILE.
 set -eu
+
+fail() {
+    echo "between.sh: $*" >&2
+    exit 1
+}
+
 text=$(mktemp)
 trap 'rm -f "$text" "$1.new"' EXIT
 cat >"$text"
-grep -q "^<!-- $2 -->\$" "$1" && grep -q "^<!-- end of $2 -->\$" "$1"
+[ -s "$text" ] || fail "nothing came for $2 of $1, which stays as it is"
+for marker in "$2" "end of $2"; do
+    grep -qxF "<!-- $marker -->" "$1" || fail "$1 has no <!-- $marker -->"
+done
 awk -v name="$2" -v text="$text" '
     $0 == "<!-- end of " name " -->" { inside = 0 }
     !inside { print }

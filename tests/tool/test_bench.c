@@ -106,6 +106,36 @@ static void a_page_can_be_of_this_run_alone(void **state)
     free(page);
 }
 
+static void assert_page(const char *text)
+{
+    size_t size;
+    char *page = file_read("out.html", &size);
+    assert_int_equal(size, strlen(text));
+    assert_memory_equal(page, text, size);
+    free(page);
+}
+
+/* A run that measures nothing leaves the page of an earlier one. */
+static void a_page_stays_until_there_is_another(void **state)
+{
+    (void)state;
+    static const char old[] = "an old page";
+    size_t size;
+    folder_clear();
+    file_write("out.html", old, strlen(old));
+    assert_says(tool(ARGS("bench", "--op", "gelu", "--html", "out.html")), 1, "no case has this");
+    assert_page(old);
+    assert_says(tool(ARGS(ONE_CASE, "--json", "no/such.json", "--html", "out.html")), 1,
+                "--json: no/such.json: No such file or directory");
+    assert_page(old);
+    assert_says(tool(ARGS(ONE_CASE, "--json", "./out.html", "--html", "out.html")), 1,
+                "--html: out.html is the file of --json too");
+    assert_says(tool(ARGS(ONE_CASE, "--html", "out.html")), 0, NULL);
+    char *page = file_read("out.html", &size);
+    assert_true(strncmp(page, "<!DOCTYPE html>", 15) == 0);
+    free(page);
+}
+
 static void several_sizes_and_threads_become_lines(void **state)
 {
     (void)state;
@@ -215,10 +245,12 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("bench", "--device", "tpu")), 2, "is neither cpu nor cuda");
     assert_says(tool(ARGS("bench", "--set", "all")), 2, "cpu has no set \"all\"");
     assert_says(tool(ARGS("bench", "--pages", "tiny")), 2, "neither huge nor ordinary");
-    assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case is like that");
-    assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case is like that");
-    assert_says(tool(ARGS(ONE_CASE, "--json", "no/such/folder")), 1, "cannot write");
-    assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1, "cannot write");
+    assert_says(tool(ARGS("bench", "--dtype", "f32,f33")), 2, "--dtype: \"f33\" is no dtype");
+    assert_says(tool(ARGS("bench", "--resume")), 2, "--resume: which file? --json says it");
+    assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case has this");
+    assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case has this");
+    assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1,
+                "--html: no/such/folder: No such file or directory");
 }
 
 int main(void)
@@ -228,6 +260,7 @@ int main(void)
         cmocka_unit_test(runs_add_up_in_one_file),
         cmocka_unit_test(a_page_shows_every_line_of_the_file),
         cmocka_unit_test(a_page_can_be_of_this_run_alone),
+        cmocka_unit_test(a_page_stays_until_there_is_another),
         cmocka_unit_test(several_sizes_and_threads_become_lines),
         cmocka_unit_test(the_table_has_one_line_for_a_case),
         cmocka_unit_test(sets_have_cases_of_their_own),

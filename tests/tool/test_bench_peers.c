@@ -109,6 +109,8 @@ static void a_run_can_be_resumed(void **state)
     assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
     char *again = lines();
     assert_string_equal(alone, again);
+    assert_says(tool(ARGS("bench", "--op", "gelu", "--json", "out.json", "--resume")), 1,
+                "no case has this");
     assert_says(tool(ARGS(RELU, "--peers", "--json", "out.json", "--resume", "--dtype", "f32")), 0,
                 NULL);
     char *beside = lines(); /* the peer was missing */

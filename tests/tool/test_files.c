@@ -116,6 +116,19 @@ static void a_link_is_followed(void **state)
     assert_true(S_ISLNK(status.st_mode));
 }
 
+/* Nothing is written in the link's place. */
+static void a_link_that_leads_nowhere_is_refused(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_int_equal(symlink("missing.npy", "link.npy"), 0);
+    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "link.npy")), 1,
+                "--diff_src: link.npy: a link to a file that is not there");
+    assert_int_equal(lstat("link.npy", &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(folder_count(), PREPARED + 1);
+}
+
 /* ---- ... or not at all --------------------------------------------------------------------- */
 
 static void a_refused_call_leaves_nothing(void **state)
@@ -148,6 +161,9 @@ static void a_second_output_that_fails_leaves_nothing(void **state)
     assert_untouched();
     assert_says(tool(ARGS(PRELU, "--diff_src", "new.npy", "--diff_slope", "./new.npy")), 2,
                 "new.npy is the file of --diff_src too");
+    assert_untouched();
+    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "")), 2,
+                "vjp run: --diff_slope: the name of its file is empty");
     assert_untouched();
 }
 
@@ -367,6 +383,7 @@ int main(void)
         PREPARED_TEST(a_new_output_has_ordinary_permissions),
         PREPARED_TEST(an_output_may_be_an_input),
         PREPARED_TEST(a_link_is_followed),
+        PREPARED_TEST(a_link_that_leads_nowhere_is_refused),
         PREPARED_TEST(a_refused_call_leaves_nothing),
         PREPARED_TEST(a_full_disk_leaves_nothing),
         PREPARED_TEST(a_second_output_that_fails_leaves_nothing),

@@ -6,8 +6,11 @@
  * --peers, with other libraries. */
 #include "bench.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench_report.h"
 
@@ -51,7 +54,7 @@ static bool wanted(const bench *b, const bench_result *r)
     const named_problem *row = &r->row;
     return (!op || !strcmp(row->op, op) || !strncmp(row->name, op, strlen(op))) &&
            listed(option_given(b->args, "dtype"), vjp_dtype_name(row->dtype)) &&
-           listed(shapes, r->shape) && !known(b, r);
+           listed(shapes, r->shape);
 }
 
 /* ---- measuring ---------------------------------------------------------------------------- */
@@ -95,10 +98,13 @@ static int visit(bench *b, const bench_case *c, int64_t size, vjp_dtype dtype, b
     bench_describe(&r, twist);
     if (!wanted(b, &r))
         return DONE;
+    bool done = known(b, &r);
     if (count_only) {
-        b->total++;
-        return DONE;
+        b->matching++;
+        b->total += !done;
     }
+    if (count_only || done)
+        return DONE;
     int status = measure(b, &r, twist);
     b->passed++;
     return status;
@@ -119,19 +125,6 @@ static int visit_all(bench *b, bool count_only)
                 }
     }
     return status;
-}
-
-static int measure_all(bench *b)
-{
-    visit_all(b, true);
-    if (b->total == 0 && b->before.count > 0) {
-        printf("every case is in the file already\n");
-        return DONE;
-    }
-    if (b->total == 0)
-        return complain(b->args->command, FAILED, "no case is like that; see vjp bench --help");
-    show_head(b);
-    return visit_all(b, false);
 }
 
 /* ---- the cost of a plan ------------------------------------------------------------------- */
@@ -184,42 +177,84 @@ static void end_last_line(FILE *lines)
     }
 }
 
-/* Lines go to the file of --json, or for a page alone to one that goes with the program. */
-static bool open_files(bench *b)
+static bool cannot_write(const bench *b, const char *option, const char *path)
 {
-    const char *json = option_given(b->args, "json"), *html = option_given(b->args, "html");
-    if (json || html)
-        b->json = json ? fopen(json, "a+") : tmpfile();
-    if (html)
-        b->html = fopen(html, "w");
-    if ((json || html) && !b->json)
-        return complain(b->args->command, false, "cannot write %s", json ? json : "a file");
-    if (b->json)
-        end_last_line(b->json);
-    if (option_given(b->args, "resume") && b->json)
-        b->before = records_read(b->json);
-    return !html || b->html || complain(b->args->command, false, "cannot write %s", html);
+    return complain(b->args->command, false, "--%s: %s: %s", option, path, strerror(errno));
 }
 
-static int close_files(bench *b, int status)
+/* Lines go to the file of --json, or for a page alone to one that goes with the program. */
+static bool open_lines(bench *b)
 {
-    bool well = true;
-    if (b->html) {
-        double caches[BENCH_CACHES] = { b->cuda.cache_size };
-        records all = records_read(b->json);
-        if (b->device == VJP_CPU)
-            bench_cpu_caches(caches);
+    const char *json = option_given(b->args, "json");
+    if (!json && !option_given(b->args, "html"))
+        return true;
+    b->json = json ? fopen(json, "a+") : tmpfile();
+    if (!b->json)
+        return cannot_write(b, json ? "json" : "html", json ? json : "a temporary file");
+    end_last_line(b->json);
+    if (option_given(b->args, "resume"))
+        b->before = records_read(b->json);
+    return true;
+}
+
+/* A page that is there stays until there is another. */
+static bool open_page(bench *b)
+{
+    const char *path = option_given(b->args, "html");
+    struct stat page, lines;
+    if (!path)
+        return true;
+    b->html = fopen(path, "a");
+    if (!b->html || fstat(fileno(b->html), &page) || fstat(fileno(b->json), &lines))
+        return cannot_write(b, "html", path);
+    return page.st_dev != lines.st_dev || page.st_ino != lines.st_ino ||
+           complain(b->args->command, false, "--html: %s is the file of --json too", path);
+}
+
+static bool write_page(bench *b)
+{
+    double caches[BENCH_CACHES] = { b->cuda.cache_size };
+    if (!b->html)
+        return true;
+    records all = records_read(b->json);
+    bool well = all.count == 0 || !ftruncate(fileno(b->html), 0);
+    if (b->device == VJP_CPU)
+        bench_cpu_caches(caches);
+    if (all.count > 0)
         report_write(b->html, &all, caches);
-        free(all.at);
-        well = !ferror(b->html);
-        well = fclose(b->html) == 0 && well;
-    }
-    if (b->json) {
-        well = !ferror(b->json) && well;
-        well = fclose(b->json) == 0 && well;
-    }
+    free(all.at);
+    well = !fflush(b->html) && !ferror(b->html) && well;
+    return well || cannot_write(b, "html", option_given(b->args, "html"));
+}
+
+static bool close_files(bench *b)
+{
+    const char *json = option_given(b->args, "json");
+    bool well = !b->json || (!fflush(b->json) && !ferror(b->json)) ||
+                cannot_write(b, "json", json ? json : "a temporary file");
+    if (b->html)
+        fclose(b->html);
+    if (b->json)
+        fclose(b->json);
     free(b->before.at);
-    return well ? status : complain(b->args->command, FAILED, "a file could not be written");
+    return well;
+}
+
+/* Every word of the list is a dtype's name. */
+static bool check_dtypes(const bench *b)
+{
+    const char *list = option_given(b->args, "dtype");
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        vjp_dtype dtype = 1;
+        while (vjp_dtype_name(dtype) && (strlen(vjp_dtype_name(dtype)) != n ||
+                                         strncmp(vjp_dtype_name(dtype), list, n) != 0))
+            dtype++;
+        if (!vjp_dtype_name(dtype))
+            return complain(b->args->command, false, "--dtype: \"%.*s\" is no dtype", (int)n, list);
+        list += n + (list[n] == ',');
+    }
+    return true;
 }
 
 static bool read_options(bench *b)
@@ -239,22 +274,49 @@ static bool read_options(bench *b)
                         pages);
     if (pages && !b->ordinary_pages && !memory_has_huge_pages())
         return complain(b->args->command, false, "--pages: this system gives no huge pages");
+    if (option_given(b->args, "resume") && !option_given(b->args, "json"))
+        return complain(b->args->command, false, "--resume: which file? --json says it");
+    if (!check_dtypes(b))
+        return false;
     return b->device == VJP_CPU || !option_given(b->args, "peers") ||
            complain(b->args->command, false,
                     "--peers is for the CPU; see bench/peers/torch_cuda.py");
 }
 
+/* Whether there are cases such as the options want, be they in the file already or not. */
+static bool has_cases(bench *b)
+{
+    visit_all(b, true);
+    return b->matching > 0 ||
+           complain(b->args->command, false, "no case has this --op, --dtype and --shape; "
+                                             "without them all are measured");
+}
+
+static int measure_all(bench *b)
+{
+    show_machine(b);
+    if (b->total == 0) {
+        printf("every case is in the file already\n");
+        return DONE;
+    }
+    printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b->ctx));
+    show_head(b);
+    return visit_all(b, false);
+}
+
 static int run(const arguments *args)
 {
     bench b = { .args = args };
+    int status = FAILED;
     if (!read_options(&b))
         return MISUSED;
-    if (!open_all(&b) || !open_files(&b))
+    if (!open_all(&b))
         return FAILED;
-    show_machine(&b);
-    printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b.ctx));
-    int status = measure_all(&b);
-    status = close_files(&b, status);
+    if (open_lines(&b) && has_cases(&b) && open_page(&b)) {
+        status = measure_all(&b);
+        status = write_page(&b) ? status : FAILED;
+    }
+    status = close_files(&b) ? status : FAILED;
     if (b.device == VJP_CUDA)
         bench_cuda_close(&b.cuda);
     vjp_context_destroy(b.ctx);

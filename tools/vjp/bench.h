@@ -186,7 +186,8 @@ typedef struct bench {
     const bench_set *set;
     FILE *json, *html;
     records before; /* what the file of --json had, if the run is to be resumed */
-    int64_t total, passed; /* cases to measure, and those behind us */
+    int64_t matching;      /* cases that the options want */
+    int64_t total, passed; /* those to measure, and those behind us */
     int64_t measured;
 } bench;
 

@@ -106,9 +106,10 @@ static bool agrees(vjp_dtype dtype, const void *got, const void *want, int64_t c
             continue;
         for (int64_t i = from; i < to; i++) {
             double wanted = value_at(dtype, want, i), off = fabs(value_at(dtype, got, i) - wanted);
+            if (isnan(off))
+                return false;
             largest = fmax(largest, fabs(wanted));
-            if (!(off <= worst))
-                worst = off; /* a NaN stays */
+            worst = fmax(worst, off);
         }
     }
     return worst <= tolerance_of(dtype) * largest;

@@ -140,10 +140,12 @@ static char *resolve(const char *path)
 /* The target and its temporary file; NULL, or what is wrong. */
 static const char *open_target(const char *path, npy_output *output)
 {
-    struct stat status;
+    struct stat status, link;
     bool exists = !stat(path, &status);
     if (exists && !S_ISREG(status.st_mode))
         return "not a regular file; - is standard output";
+    if (!exists && errno == ENOENT && !lstat(path, &link))
+        return "a link to a file that is not there";
     output->target = resolve(path);
     if (output->target)
         output->temporary = beside(output->target, ".vjp-XXXXXX");

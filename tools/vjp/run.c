@@ -88,6 +88,8 @@ static int check_files(call *c)
         if (!file)
             return complain(c->args->command, MISUSED, "--%s FILE is missing: %s of %s", name,
                             output ? "an output" : "an input", c->op->name);
+        if (!*file)
+            return complain(c->args->command, MISUSED, "--%s: the name of its file is empty", name);
         if (strcmp(file, "-"))
             continue;
         if (standard[output])
