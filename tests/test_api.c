@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "contexts.h"
 #include "dtypes.h"
 #include "trial.h"
@@ -282,6 +283,11 @@ static void contexts_refuse_bad_options(void **state)
     vjp_context_options bad = VJP_CONTEXT_DEFAULTS, good = VJP_CONTEXT_DEFAULTS;
     bad.struct_size = sizeof bad - 1;
     context_refused(&bad, VJP_BAD_ARGUMENT, "struct_size");
+    arena beyond = arena_open(sizeof(size_t), ARENA_AT_END); /* nothing behind the size is read */
+    *(size_t *)beyond.bytes = sizeof(size_t);
+    context_refused((const vjp_context_options *)(void *)beyond.bytes, VJP_BAD_ARGUMENT,
+                    "struct_size is 8");
+    arena_close(&beyond);
     bad = good;
     bad.num_threads = -1;
     context_refused(&bad, VJP_BAD_ARGUMENT, "num_threads");
@@ -319,10 +325,18 @@ static void a_cpu_reports_no_device_errors(void **state)
     vjp_context_destroy(ctx);
 }
 
+static void assert_context_made(void)
+{
+    vjp_context *ctx = NULL;
+    assert_status(VJP_OK, vjp_context_create(NULL, &ctx, NULL, 0), NULL);
+    vjp_context_destroy(ctx);
+}
+
+/* Empty is as good as not set. */
 static void an_unknown_isa_is_refused(void **state)
 {
     (void)state;
-    const char *const names[] = { "sse9", "AVX2", "avx512 " };
+    const char *const names[] = { "sse9", "AVX2", "avx512 ", " " };
     const char *was = getenv("VJP_ISA");
     char *kept = was != NULL ? strdup(was) : NULL;
     for (int64_t i = 0; i < COUNT_OF(names); i++) {
@@ -334,6 +348,8 @@ static void an_unknown_isa_is_refused(void **state)
     assert_int_equal(vjp_compute(NULL, "relu_backward", NULL, 0, NULL, NULL, 0, reason,
                                  sizeof reason), VJP_BAD_ARGUMENT);
     assert_non_null(strstr(reason, "VJP_ISA"));
+    setenv("VJP_ISA", "", 1);
+    assert_context_made();
     if (kept != NULL)
         setenv("VJP_ISA", kept, 1);
     else

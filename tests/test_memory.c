@@ -111,6 +111,36 @@ static void a_run_does_not_call_malloc(void **state)
     vjp_context_destroy(ctx);
 }
 
+/* GNU's OpenMP allocates a team of threads when it is asked for one of another size than before.
+ * LLVM's allocates whenever it starts work, and is not asked. */
+static void runs_of_more_and_fewer_tasks_do_not_call_malloc(void **state)
+{
+    (void)state;
+    static float data[3][1 << 20];
+    static const int64_t counts[] = { 1 << 20, 1 << 18, 1 << 20, 1 << 18 };
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    options.num_threads = 5;
+#if defined(__clang__)
+    skip();
+#endif
+    vjp_context *ctx = context_for_isa("scalar", &options);
+    for (int64_t i = 0; i < COUNT_OF(counts); i++) {
+        problem p = problem_start("relu_backward");
+        problem_contiguous(&p, VJP_F32, VJP_F32, 1, &counts[i], 0, NULL);
+        vjp_plan *plan = NULL;
+        assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
+        allocations_begin(0, FAULT_ONCE);
+        vjp_status status =
+            vjp_plan_run(plan, (void *[]){ data[0], data[1], data[2] }, NULL, 0, NULL);
+        int64_t calls = allocations_end().calls;
+        assert_status(VJP_OK, status, NULL);
+        if (i > 0) /* the first starts the threads */
+            assert_int_equal(calls, 0);
+        vjp_plan_destroy(plan);
+    }
+    vjp_context_destroy(ctx);
+}
+
 static void the_hook_takes_the_place_of_malloc(void **state)
 {
     (void)state;
@@ -320,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_one_small_allocation_and_a_run_none),
         cmocka_unit_test(a_run_does_not_call_malloc),
+        cmocka_unit_test(runs_of_more_and_fewer_tasks_do_not_call_malloc),
         cmocka_unit_test(the_hook_takes_the_place_of_malloc),
         cmocka_unit_test(memory_goes_with_the_last_of_context_and_plans),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),

@@ -126,6 +126,21 @@ static void with_a_module_of_another_version(void **state)
     unsetenv("FAKE_MODULE");
 }
 
+/* The copy was opened by a name that is relative to the folder that is left here. */
+static void from_another_folder(void **state)
+{
+    char here[4096];
+    (void)state;
+    setenv("FAKE_MODULE", "version", 1);
+    copy c = copy_open(FAKE_MODULE_PATH);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir("/"), 0);
+    cuda_is_refused(&c, "another version");
+    assert_int_equal(chdir(here), 0);
+    copy_close(&c);
+    unsetenv("FAKE_MODULE");
+}
+
 /* ---- a device that fails ------------------------------------------------------------------ */
 
 /* Status and reason of a call on CUDA, where `failing` fails. */
@@ -182,6 +197,7 @@ int main(void)
         cmocka_unit_test(with_an_empty_file_for_a_module),
         cmocka_unit_test(with_another_library_for_a_module),
         cmocka_unit_test(with_a_module_of_another_version),
+        cmocka_unit_test(from_another_folder),
         cmocka_unit_test(on_a_device_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,8 @@ infiniStatus_t infiniopCreateHandle(infiniopHandle_t *handle_ptr)
     options.device_id = made->device_id;
     if (status == INFINI_STATUS_SUCCESS)
         status = translate(vjp_context_create(&options, &made->ctx, NULL, 0));
+    if (status == INFINI_STATUS_BAD_PARAM) /* VJP_ISA, not a parameter of this call, is wrong */
+        status = INFINI_STATUS_INTERNAL_ERROR;
     if (status == INFINI_STATUS_SUCCESS)
         *handle_ptr = made;
     else

@@ -10,7 +10,8 @@
  *     vjp_plan_run(plan, buffers, workspace, size, NULL);                once a step
  *
  * Creating may fail, and says why in a sentence: pass a char buffer as `reason`. Running checks
- * only what can change from call to call (the addresses), allocates nothing and takes no lock.
+ * only what can change from call to call (the addresses), allocates nothing and takes no lock
+ * (OpenMP's runtime may, when it starts its threads or their number changes).
  * The library never prints, aborts or exits. Every function may be called from any thread; a
  * plan may run on many threads at once.
  *
@@ -101,8 +102,8 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  *     contexts and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
  *     Running a plan calls neither. `allocator_user` is handed to both.
  *
- * Small work stays on the calling thread, and so does work started inside an OpenMP parallel
- * region or in a forked child (where OpenMP's threads are gone).
+ * Small work stays on the calling thread. So does what would run on OpenMP, if it is started inside
+ * an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
  */
 typedef struct vjp_context_options {
     size_t struct_size; /* sizeof(vjp_context_options) */
@@ -125,7 +126,7 @@ typedef struct vjp_context vjp_context;
  *
  * options: NULL means VJP_CONTEXT_DEFAULTS. *ctx is set to NULL on failure.
  * The instruction set is chosen here: the best one that the CPU and the operating system
- * support, capped by the environment variable VJP_ISA (scalar, avx2, avx512) if it is set; an
+ * support, capped by the environment variable VJP_ISA (scalar, avx2, avx512) if it is not empty; an
  * unknown name there is refused. On CUDA VJP_CUDA_ARCH (80 or more) caps it in the same way.
  */
 VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx,
@@ -311,7 +312,7 @@ VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, void *const *buffers,
 /* vjp_compute - the whole life of a plan in one call, for those who do not want to keep one.
  *
  * ctx may be NULL: a context with default options for this call alone. The workspace, if any is
- * needed, comes from the context's allocator. The arguments are those of vjp_plan_create and
+ * needed, comes from the context's allocator, on CUDA from cudaMalloc. The arguments are those of vjp_plan_create and
  * vjp_plan_run. On a CUDA context the call waits for the work to end.
  */
 VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs,

@@ -46,8 +46,10 @@ static vjp_status check_attr_value(const vjp_attr_info *info, const vjp_attr *at
 static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_t nattrs,
                                 vjp_attr *values, bool *given, vjpi_reason reason)
 {
-    if (nattrs < 0 || (nattrs > 0 && !attrs))
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "attrs is NULL or nattrs is negative");
+    if (nattrs < 0)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "nattrs is %" PRId32, nattrs);
+    if (nattrs > 0 && !attrs)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "attrs is NULL");
     for (int32_t i = 0; i < op->info.nattrs; i++)
         values[i] = op->attrs[i].default_value;
     for (int32_t i = 0; i < nattrs; i++) {

@@ -17,6 +17,7 @@ static void default_deallocate(void *user, void *memory)
     free(memory);
 }
 
+/* The size first: a struct that is too small may end before the other fields. */
 static vjp_status check_options(const vjp_context_options *options, vjpi_reason reason)
 {
     if (options->struct_size < sizeof(vjp_context_options))
@@ -47,14 +48,15 @@ vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **
 {
     static const vjp_context_options defaults = VJP_CONTEXT_DEFAULTS;
     vjpi_reason reason = vjpi_reason_begin(text, text_size);
-    vjp_context made = { .options = options ? *options : defaults };
     vjp_status status;
     if (!ctx)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "ctx is NULL");
     *ctx = NULL;
-    status = check_options(&made.options, reason);
+    options = options ? options : &defaults;
+    status = check_options(options, reason);
     if (status != VJP_OK)
         return status;
+    vjp_context made = { .options = *options };
     if (!made.options.allocate) {
         made.options.allocate = default_allocate;
         made.options.deallocate = default_deallocate;

@@ -6,7 +6,9 @@
  * kernels may be running. In a static build there is no such folder, and no module. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/internal.h"
@@ -21,29 +23,33 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
 
 #else
 
-/* The path of the module, beside the library that holds this data. */
-static bool module_path(char *path, size_t size)
+/* The folder of the library that holds this data; empty if it cannot be told. Looked up while it is
+ * loaded: its name may be relative to a folder that the process leaves. */
+static char own_folder[PATH_MAX];
+
+__attribute__((constructor)) static void find_own_folder(void)
 {
     Dl_info info;
-    const char *slash;
-    if (!dladdr(&vjpi_backend_cpu, &info) || !info.dli_fname)
-        return false;
-    slash = strrchr(info.dli_fname, '/');
-    int length = slash ? (int)(slash - info.dli_fname) : 1;
-    int written = snprintf(path, size, "%.*s/" VJPI_CUDA_MODULE, length,
-                           slash ? info.dli_fname : ".");
-    return written > 0 && (size_t)written < size;
+    char folder[PATH_MAX];
+    const char *slash =
+        dladdr(&vjpi_backend_cpu, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+    if (!slash || (size_t)(slash + 2 - info.dli_fname) > sizeof(folder))
+        return;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(slash + 1 - info.dli_fname), info.dli_fname);
+    if (!realpath(folder, own_folder))
+        own_folder[0] = 0;
 }
 
 const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
 {
-    char path[4096];
+    char path[sizeof(own_folder) + sizeof("/" VJPI_CUDA_MODULE)];
     const vjpi_module *module;
     void *handle;
-    if (!module_path(path, sizeof(path))) {
+    if (!own_folder[0]) {
         vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: cannot tell where this library lies");
         return NULL;
     }
+    snprintf(path, sizeof(path), "%s/" VJPI_CUDA_MODULE, own_folder);
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     module = handle ? dlsym(handle, VJPI_CUDA_SYMBOL) : NULL;
     if (!module) {

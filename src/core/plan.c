@@ -106,10 +106,11 @@ static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const vo
         for (int32_t j = 0; j < i; j++) {
             vjpi_answer shared = overlap(plan, i, j, buffers[i], buffers[j]);
             if (shared != VJPI_NO)
-                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s other than in place",
-                                   name_of(plan, i),
+                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
                                    shared == VJPI_YES ? "overlaps" : "may overlap",
-                                   name_of(plan, j));
+                                   name_of(plan, j),
+                                   j < plan->op->info.ninputs ? " other than in place"
+                                                              : ", which is an output too");
         }
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",

@@ -27,7 +27,18 @@
 
 #define COUNT(list) (int32_t)(sizeof(list) / sizeof((list)[0]))
 
-/* Second pass: the rows. The attribute with a role of its own is the one the macro names. */
+/* Second pass: what the loops can do. */
+#define CHOICE(...) +1
+#define OP(name, title, formula, accuracy, inputs, attributes, outputs)                            \
+    _Static_assert(COUNT(name##_tensors) <= VJPI_MAX_TENSORS, #name ": too many tensors");         \
+    _Static_assert(COUNT(name##_attrs) - 1 <= VJPI_MAX_ATTRS, #name ": too many attributes");      \
+    _Static_assert(name##_nsums <= VJPI_MAX_SUMS, #name ": too many SUM");                         \
+    _Static_assert(name##_nrowsums <= 1, #name ": more than one ROWSUM");                          \
+    _Static_assert(name##_nrowsums == 0 || name##_nsums == 0, #name ": ROWSUM and SUM");           \
+    _Static_assert(0 attributes <= 1, #name ": more than one CHOICE");
+#include "ops.def"
+
+/* Third pass: the rows. The attribute with a role of its own is the one the macro names. */
 #define CHOICE(name, ...) #name
 #define OP(name, title, formula, accuracy, inputs, attributes, outputs)   \
     { { sizeof(vjp_op_info), #name, title, formula, accuracy, name##_nin, \

@@ -29,7 +29,7 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
     if (ctx->options.device_id != 0)
         return vjpi_refuse(reason, VJP_NO_DEVICE, "options: there is no CPU %d, only 0",
                            (int)ctx->options.device_id);
-    ctx->isa = vjpi_best_isa(cap);
+    ctx->isa = vjpi_best_isa(cap && *cap ? cap : NULL);
     if (!ctx->isa)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "VJP_ISA: this build has no instruction set '%.32s'", cap);

@@ -9,6 +9,8 @@
 #include "cpu/kernels.h"
 #include "ops_counts.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, relies on it");
+
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define IS_F64_f64 1

@@ -18,12 +18,13 @@ __attribute__((constructor)) static void remember_process(void)
     loading_process = getpid();
 }
 
-static int openmp_threads(const vjp_context *ctx, int64_t ntasks)
+/* As many for few tasks as for many: GNU's runtime allocates, and starts or ends threads, whenever
+ * a team has another size than the one before. */
+static int openmp_threads(const vjp_context *ctx)
 {
-    int most = ctx->options.num_threads > 0 ? ctx->options.num_threads : omp_get_max_threads();
     if (omp_in_parallel() || getpid() != loading_process)
         return 1;
-    return ntasks < most ? (int)ntasks : most;
+    return ctx->options.num_threads > 0 ? ctx->options.num_threads : omp_get_max_threads();
 }
 
 static void run_openmp(int threads, int64_t ntasks, vjp_task task, void *arg)
@@ -42,7 +43,7 @@ void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *
             return;
         }
 #if defined(VJPI_OPENMP)
-        int threads = openmp_threads(ctx, ntasks);
+        int threads = openmp_threads(ctx);
         if (threads > 1) {
             run_openmp(threads, ntasks, task, arg);
             return;

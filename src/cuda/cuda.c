@@ -2,7 +2,7 @@
 /* cuda.c - the CUDA backend: contexts, plans, runs. All of it is plain C over CUDA's runtime; the
  * kernels are in kernels.cu.
  *
- * A run queues one or two launches on the caller's stream and nothing else: no copy, no allocation,
+ * A run queues one to three launches on the caller's stream and nothing else: no copy, no allocation,
  * no wait. Kernels are loaded when a plan is made, so that even the first run may be captured into
  * a graph. The caller's current device is left as it was. */
 #include <cuda_runtime_api.h>
@@ -248,11 +248,12 @@ static void *allocate(const vjp_context *ctx, size_t size)
 {
     void *memory = NULL;
     int caller;
-    if (enter_device(ctx, &caller) != cudaSuccess)
-        return NULL;
-    if (cudaMalloc(&memory, size) != cudaSuccess)
+    if (enter_device(ctx, &caller) == cudaSuccess) {
+        (void)cudaMalloc(&memory, size);
+        leave_device(ctx, caller);
+    }
+    if (!memory)
         (void)cudaGetLastError();
-    leave_device(ctx, caller);
     return memory;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_status.c - every status that SigmoidBackward's specification names and a caller can reach,
  * and that no broken call crashes. docs/infiniop.md lists the statuses that cannot be reached. */
+#include <stdlib.h>
+
 #include "support.h"
 
 static infiniopHandle_t handle;
@@ -256,6 +258,17 @@ static void a_handle_needs_a_device_that_is_there(void **state)
     OK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
 }
 
+/* The variable is no parameter of the call, so it is not one that is bad. */
+static void a_handle_needs_an_instruction_set(void **state)
+{
+    infiniopHandle_t other = handle;
+    (void)state;
+    setenv("VJP_ISA", "sse9", 1);
+    EXPECT(INTERNAL_ERROR, infiniopCreateHandle(&other));
+    unsetenv("VJP_ISA");
+    assert_null(other);
+}
+
 static void a_descriptor_outlives_its_handle_and_keeps_its_device(void **state)
 {
     infiniopHandle_t mine = cpu_handle(), kept = handle;
@@ -287,6 +300,7 @@ int main(void)
         cmocka_unit_test(results_through_null_are_refused),
         cmocka_unit_test(destroying_null_succeeds),
         cmocka_unit_test(a_handle_needs_a_device_that_is_there),
+        cmocka_unit_test(a_handle_needs_an_instruction_set),
         cmocka_unit_test(a_descriptor_outlives_its_handle_and_keeps_its_device),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -11,8 +11,9 @@
 struct InfiniopHandle;
 typedef struct InfiniopHandle *infiniopHandle_t;
 
-/* NULL_POINTER if handle_ptr is NULL, DEVICE_TYPE_NOT_SUPPORTED or DEVICE_NOT_FOUND for the device;
- * *handle_ptr is NULL then. */
+/* NULL_POINTER if handle_ptr is NULL, DEVICE_TYPE_NOT_SUPPORTED or DEVICE_NOT_FOUND for the device,
+ * INTERNAL_ERROR if there is no memory or VJP_ISA names no instruction set; *handle_ptr is NULL
+ * then. */
 __INFINI_C __export infiniStatus_t infiniopCreateHandle(infiniopHandle_t *handle_ptr);
 
 /* Destroying NULL succeeds. */
