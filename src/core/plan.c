@@ -3,7 +3,6 @@
  *
  * What can be known before the addresses are is decided at creation. What is left for each run:
  * NULL, alignment, overlap (a comparison of ranges unless tensors share memory) and workspace. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "core/internal.h"

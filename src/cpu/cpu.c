@@ -4,10 +4,8 @@
  * How a call is cut depends on its shapes, strides and dtypes alone, and so do the bits of its
  * sums. The machine decides only which instructions are used, which threads do the work and
  * whether stores bypass the caches. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/fpmode.h"
 #include "cpu/stage.h"
@@ -306,8 +304,8 @@ static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers,
     if (plan->nstages == 0)
         return VJP_OK;
     int32_t ntensors = plan->nests[0].noperands - (plan->rowsums_size > 0);
-    for (int32_t i = 0; i < ntensors; i++)
-        job.data[i] = buffers[i];
+    for (int32_t i = 0; i < ntensors; i++) /* NULL has no elements, but may not even be added to */
+        job.data[i] = buffers[i] ? buffers[i] : (char *)&job;
     /* In place the line is in the cache already: storing past it would only lose it. */
     job.stream = plan->stream && !is_in_place(plan, buffers);
     if (workspace) {
