@@ -34,26 +34,24 @@ INLINE T add_row(const vjpi_cuda_loop &loop, T mine)
     return add_lanes(sum, 32);
 }
 
-/* Where a thread stands: its row, its number among those that share the row, its first vector and
- * the distance to its next. */
+/* Where a thread stands: its row, its number among those that share the row, which is that of its
+ * first vector, and the distance to its next. */
 struct row_share {
     int64_t row;
-    int number, first, stride;
+    int number, stride;
 };
 
-template <int HELD> INLINE row_share share_rows(const vjpi_cuda_loop &loop)
+INLINE row_share share_rows(const vjpi_cuda_loop &loop)
 {
     row_share share;
     if (loop.lanes > 0) {
         int log = __ffs(loop.lanes) - 1;
         share.row = (int64_t)blockIdx.x * (blockDim.x >> log) + (threadIdx.x >> log);
-        share.number = share.first = threadIdx.x & (loop.lanes - 1);
+        share.number = threadIdx.x & (loop.lanes - 1);
         share.stride = loop.lanes;
     } else {
-        int rank = blockIdx.x % loop.cluster;
-        share.row = blockIdx.x / loop.cluster;
-        share.number = rank * blockDim.x + threadIdx.x;
-        share.first = rank * blockDim.x * HELD + threadIdx.x;
+        share.row = blockIdx.x;
+        share.number = threadIdx.x;
         share.stride = blockDim.x;
     }
     return share;
@@ -95,9 +93,7 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
     row_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     constexpr int chains = N > VJPI_CUDA_HELD_ONES ? N : VJPI_CUDA_HELD_ONES;
-    if (loop.cluster > 1)
-        cluster_arrive();
-    row_share share = share_rows<HELD>(loop);
+    row_share share = share_rows(loop);
     bool there = share.row < loop.rows; /* lanes without a row take part in the sums of others */
     place run = place_start<Op>(loop);
     if (there)
@@ -111,23 +107,23 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
     T sums[chains] = { 0 };
     UNROLL
     for (int j = 0; j < HELD; j++)
-        if (share.first + j * share.stride < vectors)
-            fetch_all<false>(in[j], run, loop.x, head + (share.first + j * share.stride) * N, n,
+        if (share.number + j * share.stride < vectors)
+            fetch_all<false>(in[j], run, loop.x, head + (share.number + j * share.stride) * N, n,
                              true);
     if (has_single)
         fetch_all<false>(one, run, loop.x, single, n, true);
     UNROLL
     for (int j = 0; j < HELD; j++)
-        if (share.first + j * share.stride < vectors)
+        if (share.number + j * share.stride < vectors)
             add_terms<Op, N>(in[j], loop.constants, j * N, sums);
     if (has_single)
         add_terms<Op, 1>(one, loop.constants, 0, sums);
     T sum = add_row(loop, add_tree(sums));
     UNROLL
     for (int j = 0; j < HELD; j++)
-        if (share.first + j * share.stride < vectors)
+        if (share.number + j * share.stride < vectors)
             finish<Op, N>(in[j], all_lanes<N>(sum), loop, run,
-                          head + (share.first + j * share.stride) * N, n);
+                          head + (share.number + j * share.stride) * N, n);
     if (has_single)
         finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n);
 }
@@ -164,8 +160,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     long_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     constexpr int LINE = N > 1 ? LINE_SIZE / sizeof(D) : 1;
-    if (loop.cluster > 1)
-        cluster_arrive();
+    cluster_arrive();
     int rank = blockIdx.x % loop.cluster, number = rank * blockDim.x + threadIdx.x;
     int first = rank * blockDim.x * loop.held + threadIdx.x;
     place run = place_start<Op>(loop);

@@ -3,7 +3,7 @@
  * the addresses allow vectors: so does the order in which a sum is made. */
 #include "cuda/stage.h"
 
-#define FEW_BLOCKS 4096   /* enough to fill any GPU evenly: folds are cut into so many */
+#define ENOUGH_BLOCKS 4096 /* to fill any GPU evenly: folds are cut into so many */
 #define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
 #define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does */
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
@@ -60,7 +60,7 @@ static int64_t count_outer(const vjpi_cuda_loop *loop, int32_t first, int32_t la
 /* Small work in small blocks, so that more multiprocessors take part. */
 static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_launch *launch)
 {
-    bool small = slots < (int64_t)FEW_BLOCKS * VJPI_CUDA_THREADS / 4;
+    bool small = slots < (int64_t)ENOUGH_BLOCKS * VJPI_CUDA_THREADS / 4;
     launch->flat = true;
     launch->kernel = plan->kernels->flat;
     launch->x = small ? VJPI_CUDA_THREADS / 4 : VJPI_CUDA_THREADS;
@@ -189,7 +189,7 @@ bool vjpi_cuda_can_hold(const vjpi_cuda_stage *stage, int32_t most_cluster, int6
 static void cut_segments(const vjpi_cuda_stage *stage, int64_t blocks, int64_t worthwhile,
                          vjpi_cuda_loop *loop)
 {
-    int64_t segments = least(most(FEW_BLOCKS / blocks, 1), cut(loop->rows, worthwhile));
+    int64_t segments = least(most(ENOUGH_BLOCKS / blocks, 1), cut(loop->rows, worthwhile));
     segments = most(least(segments, stage->most_segments), 1);
     loop->per_segment = worthwhile * cut(cut(loop->rows, segments), worthwhile);
     loop->nsegments = cut(loop->rows, loop->per_segment);

@@ -145,12 +145,6 @@ cuda_result cuInit(unsigned flags)
     return fake_begin(__func__);
 }
 
-cuda_result cuDriverGetVersion(int *version)
-{
-    *version = 13000;
-    return fake_begin(__func__);
-}
-
 cuda_result cuGetErrorName(cuda_result result, const char **name)
 {
     *name = result == CUDA_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
@@ -179,13 +173,6 @@ cuda_result cuDeviceGetAttribute(int *value, unsigned attribute, cuda_device dev
 {
     (void)attribute, (void)device;
     *value = 1;
-    return fake_begin(__func__);
-}
-
-cuda_result cuDeviceTotalMem_v2(size_t *size, cuda_device device)
-{
-    (void)device;
-    *size = TOTAL_SIZE;
     return fake_begin(__func__);
 }
 

@@ -18,23 +18,6 @@ cuda_result cuMemcpyDtoD_v2(cuda_pointer dst, cuda_pointer src, size_t size)
     return FAKE_NOT_SUPPORTED;
 }
 
-cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer dst, const void *src, size_t size,
-                                 cuda_stream stream)
-{
-    return FAKE_NOT_SUPPORTED;
-}
-
-cuda_result cuMemcpyDtoHAsync_v2(void *dst, cuda_pointer src, size_t size, cuda_stream stream)
-{
-    return FAKE_NOT_SUPPORTED;
-}
-
-cuda_result cuMemcpyDtoDAsync_v2(cuda_pointer dst, cuda_pointer src, size_t size,
-                                 cuda_stream stream)
-{
-    return FAKE_NOT_SUPPORTED;
-}
-
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
     return FAKE_NOT_SUPPORTED;
