@@ -115,8 +115,7 @@ bill_of_materials() {
 pc_consumer() {
     flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config ${3+--static} --cflags --libs vjp) ||
         return
-    # shellcheck disable=SC2086 # a list of flags
-    $1 ${3+"$3"} -o build/consumer_main "tests/consumer/$2" $flags &&
+    eval "$1 ${3-} -o build/consumer_main tests/consumer/$2 $flags" && # quoted for the shell
         LD_LIBRARY_PATH=$prefix/lib build/consumer_main
 }
 
@@ -154,8 +153,9 @@ suite_static() {
 suite_msan() {
     check "build (msan)" build_targets "fuzzers vjp_program" msan --preset msan || return
     tests msan -R '^(fuzz_.*|same_bits_vjp_program|conformance_vectors)$'
-    for isa in $(sed -n 's,^ISA(\([a-z0-9_]*\).*,\1,p' src/isas.def); do
-        check "vjp check (msan, $isa)" env VJP_ISA=$isa build/msan/vjp check --quick
+    isas=$(sed -n 's,^ISA(\([a-z0-9_]*\).*,\1,p' src/isas.def)
+    for isa in $isas; do
+        check "vjp check (msan, $isa)" env VJP_ISA="$isa" build/msan/vjp check --quick
     done
 }
 

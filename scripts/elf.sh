@@ -18,7 +18,8 @@ complain() {
     bad=1
 }
 
-files=$(find "$1" -type f \( -path '*/bin/*' -o -name '*.so' -o -name '*.so.*' \))
+cd "$1"
+files=$(find . -type f \( -path '*/bin/*' -o -name '*.so' -o -name '*.so.*' \))
 for file in $files; do
     count=$((count + 1))
     header=$(readelf -hW "$file")

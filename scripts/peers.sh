@@ -6,16 +6,20 @@
 set -eu
 cd "$(dirname "$0")/.."
 torch=$("$1/bin/python" -c 'import torch, pathlib; print(pathlib.Path(torch.__file__).parent)')
-flags="-O2 -fopenmp -shared -fPIC -Wall -Wextra -Iinclude -I$1 -isystem $torch/include"
-flags="$flags -isystem $torch/include/torch/csrc/api/include"
+
+# build COMPILER OPTION... - a shared library.
+build() {
+    compiler=$1
+    shift
+    "$compiler" -O2 -fopenmp -shared -fPIC -Wall -Wextra -Iinclude -isystem "$torch/include" \
+        -isystem "$torch/include/torch/csrc/api/include" "$@"
+}
 
 # What oneDNN's functions are called in PyTorch, and where they are.
 nm "$torch/lib/libtorch_cpu.so" |
     sed -n 's/^\([0-9a-f]*\) [tT] \(dnnl_[a-z_]*\)$/{ "\2", 0x\1 },/p' >"$1/onednn_offsets.h"
 
-# shellcheck disable=SC2086 # a list of flags
-cc $flags -std=gnu11 "-DPYTORCH=\"$torch/lib/libtorch_cpu.so\"" -o "$1/peer_onednn.so" \
+build cc -std=gnu11 "-I$1" "-DPYTORCH=\"$torch/lib/libtorch_cpu.so\"" -o "$1/peer_onednn.so" \
     bench/peers/onednn.c
-# shellcheck disable=SC2086
-c++ $flags -std=c++20 -o "$1/peer_torch.so" bench/peers/torch.cpp "-L$torch/lib" -ltorch_cpu -lc10 \
+build c++ -std=c++20 -o "$1/peer_torch.so" bench/peers/torch.cpp "-L$torch/lib" -ltorch_cpu -lc10 \
     "-Wl,-rpath,$torch/lib"

@@ -13,12 +13,10 @@ pc=$(find "$prefix" -name vjp-dnnl-graph.pc)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs vjp-dnnl-graph)
-# shellcheck disable=SC2086 # a list of flags
-${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$tmp/example" \
-    "$root/examples/dnnl_graph_prelu.c" $flags
-# shellcheck disable=SC2086
-${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -o "$tmp/client" \
-    "$root/tests/dnnl_graph/client.cpp" $flags
+cd "$root"
+# pkg-config quotes for the shell, which has to read it: eval.
+eval "${CC:-cc} -std=c11 -Wall -Wextra -Werror -o '$tmp/example' examples/dnnl_graph_prelu.c $flags"
+eval "${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -o '$tmp/client' tests/dnnl_graph/client.cpp $flags"
 unset LD_LIBRARY_PATH
 "$tmp/client"
 "$tmp/example" >"$tmp/output"

@@ -16,14 +16,14 @@ export PKG_CONFIG_PATH
 cflags=$(pkg-config --cflags vjp-infiniop)
 libs=$(pkg-config --libs vjp-infiniop)
 strict='-Wall -Wextra -Wpedantic -Werror'
+# What pkg-config says is quoted for the shell, which has to read it: eval.
 
 # build COMPILER STANDARD SOURCE... - and run.
 build() {
     compiler=$1
     std=$2
     shift 2
-    # shellcheck disable=SC2086 # lists of flags
-    "$compiler" -x "${std%%[0-9]*}" -std="$std" $strict $cflags -o "$tmp/program" "$@" -x none $libs
+    eval "$compiler -x ${std%%[0-9]*} -std=$std $strict $cflags -o '$tmp/program' $* -x none $libs"
     "$tmp/program"
 }
 
@@ -31,10 +31,8 @@ include=$(pkg-config --variable=includedir vjp-infiniop)
 for header in $(cd "$include" && find infini* -name '*.h'); do
     echo "#include <$header>" >"$tmp/one.h"
     echo "#include \"one.h\"" >"$tmp/one.c"
-    # shellcheck disable=SC2086
-    "${CC:-cc}" -std=c11 $strict $cflags -fsyntax-only "$tmp/one.c"
-    # shellcheck disable=SC2086
-    "${CXX:-c++}" -x c++ -std=c++11 $strict $cflags -fsyntax-only "$tmp/one.c"
+    eval "${CC:-cc} -std=c11 $strict $cflags -fsyntax-only '$tmp/one.c'"
+    eval "${CXX:-c++} -x c++ -std=c++11 $strict $cflags -fsyntax-only '$tmp/one.c'"
 done
 
 build "${CC:-cc}" c11 tests/infiniop/client.c

@@ -5,7 +5,6 @@
 # own part of it, and that is what the headers declare.
 set -eu
 nm=$1
-libraries="$2 $3"
 here=$(dirname "$0")
 headers=$here/../../compat/infiniop/include
 LC_ALL=C
@@ -15,7 +14,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cat "$headers"/*.h "$headers"/infiniop/*.h "$headers"/infiniop/ops/*.h | tr '\n' ' ' |
     grep -o '__export infiniStatus_t *[A-Za-z]*(' | sed 's/.* \(.*\)(/\1/' | sort >"$tmp/headers"
-for library in $libraries; do
+for library in "$2" "$3"; do
     prefix=$(basename "$library" .so)
     "$nm" -D --defined-only "$library" | awk -v prefix="${prefix#lib}" '
         { print $3 }
