@@ -233,7 +233,7 @@ static void the_outputs_of_prelu_may_not_overlap(void **state)
     run_accepted(&p, (void *[]){ src, slope, gradient, src, slope });
     run_accepted(&p, (void *[]){ src, slope, gradient, gradient, slope });
     run_refused(&p, (void *[]){ src, slope, gradient, out, out }, VJP_BAD_ALIAS,
-                WORDS("diff_slope", "diff_src"));
+                WORDS("diff_slope: overlaps diff_src, which is an output too"));
     run_refused(&p, (void *[]){ src, slope, gradient, out, out + 69 }, VJP_BAD_ALIAS,
                 WORDS("diff_slope", "diff_src"));
     run_refused(&p, (void *[]){ src, slope, gradient, out, slope + 1 }, VJP_BAD_ALIAS,

@@ -88,6 +88,22 @@ static vjpi_answer overlap(const vjp_plan *plan, int32_t i, int32_t j, const voi
     return vjpi_overlap(&plan->tensors[i], &plan->tensors[j], distance);
 }
 
+/* An output may lie where an input does, exactly; nowhere else near another tensor. */
+static vjp_status check_overlaps(const vjp_plan *plan, void *const *buffers, vjpi_reason reason)
+{
+    int32_t ninputs = plan->op->info.ninputs;
+    for (int32_t i = ninputs; i < plan->ntensors; i++)
+        for (int32_t j = 0; j < i; j++) {
+            vjpi_answer shared = overlap(plan, i, j, buffers[i], buffers[j]);
+            if (shared != VJPI_NO)
+                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
+                                   shared == VJPI_YES ? "overlaps" : "may overlap",
+                                   name_of(plan, j),
+                                   j < ninputs ? " other than in place" : ", which is an output too");
+        }
+    return VJP_OK;
+}
+
 static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const void *workspace,
                             size_t workspace_size, vjpi_reason reason)
 {
@@ -101,16 +117,9 @@ static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const vo
                                "%s: its data is not aligned to %zu bytes", name_of(plan, i),
                                plan->alignment[i]);
     }
-    for (int32_t i = plan->op->info.ninputs; i < plan->ntensors; i++)
-        for (int32_t j = 0; j < i; j++) {
-            vjpi_answer shared = overlap(plan, i, j, buffers[i], buffers[j]);
-            if (shared != VJPI_NO)
-                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
-                                   shared == VJPI_YES ? "overlaps" : "may overlap",
-                                   name_of(plan, j),
-                                   j < plan->op->info.ninputs ? " other than in place"
-                                                              : ", which is an output too");
-        }
+    vjp_status status = check_overlaps(plan, buffers, reason);
+    if (status != VJP_OK)
+        return status;
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",
                            workspace ? workspace_size : 0, plan->workspace_size);
