@@ -40,7 +40,7 @@ foreach(dtype_line IN LISTS dtypes)
     VJPI_DTYPE=${CMAKE_MATCH_1} VJPI_COMPUTE=${CMAKE_MATCH_2})
   # The CPU's bits: no contraction. The same bytes everywhere: no temporary names, no folders.
   target_compile_options(${object} PRIVATE -fmad=false -Xcompiler=-fvisibility=hidden
-    --objdir-as-tempdir -Xcompiler=-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    --objdir-as-tempdir "-Xcompiler=\"-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=\"")
   target_sources(vjp_cuda PRIVATE $<TARGET_OBJECTS:${object}>)
 endforeach()
 
