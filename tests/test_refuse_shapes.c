@@ -236,13 +236,20 @@ static void more_than_two_to_the_31_elements_are_fine(void **state)
 static void outputs_that_repeat_an_element(void **state)
 {
     (void)state;
-    const int64_t bad[][2] = { { 0, 1 },  { 5, 0 }, { 0, 0 },  { 1, 1 },
-                               { 1, -1 }, { 4, 1 }, { -2, 1 }, { 6, 2 } };
+    const struct {
+        int64_t strides[2];
+        const char *reason;
+    } bad[] = {
+        { { 0, 1 }, "stride 0 on dim 0" },   { { 5, 0 }, "stride 0 on dim 1" },
+        { { 0, 0 }, "stride 0 on dim 0" },   { { 1, 1 }, "stride 1 on dim 1" },
+        { { 1, -1 }, "stride -1 on dim 1" }, { { 4, 1 }, "stride 4 on dim 0" },
+        { { -2, 1 }, "stride -2 on dim 0" }, { { 6, 2 }, "stride 6 on dim 0" },
+    };
     for (int64_t i = 0; i < COUNT_OF(bad); i++) {
-        problem p = restrided(refusal_relu(), 2, bad[i]);
-        refused(&p, VJP_BAD_STRIDES, WORDS("diff_src"));
+        problem p = restrided(refusal_relu(), 2, bad[i].strides);
+        refused(&p, VJP_BAD_STRIDES, WORDS("diff_src: ", bad[i].reason));
         /* What an output may not do, inputs may. */
-        accepted(restrided(restrided(refusal_relu(), 0, bad[i]), 1, bad[i]));
+        accepted(restrided(restrided(refusal_relu(), 0, bad[i].strides), 1, bad[i].strides));
     }
 }
 
@@ -264,7 +271,7 @@ static void outputs_that_take_too_long_to_prove(void **state)
     accepted(sized(VJP_F32, 2, (int64_t[]){ 500, 1000 }, strides));
     problem p = sized(VJP_F32, 2, (int64_t[]){ 600, 1000 }, strides);
     refused(&p, VJP_BAD_STRIDES,
-            WORDS("diff_src", "its strides may put two elements on one address"));
+            WORDS("diff_src: stride 1013 on dim 0 may put two elements on one address"));
 }
 
 static void a_diff_slope_that_repeats_an_element(void **state)

@@ -261,16 +261,18 @@ static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
         const char *name = call->op->tensors[i].name;
         if (vjpi_numel(out) == 0)
             continue;
-        for (int32_t d = 0; d < out->ndim; d++)
-            if (out->shape[d] > 1 && out->strides[d] == 0)
-                return vjpi_refuse(reason, VJP_BAD_STRIDES,
-                                   "%s: stride 0 on dim %" PRId32 ", an output cannot broadcast",
-                                   name, d);
-        vjpi_answer shared = vjpi_overlaps_itself(out);
-        if (shared != VJPI_NO)
+        int32_t d = 0;
+        vjpi_answer shared = vjpi_overlaps_itself(out, &d);
+        if (shared == VJPI_NO)
+            continue;
+        if (out->strides[d] == 0)
             return vjpi_refuse(reason, VJP_BAD_STRIDES,
-                               "%s: its strides %s two elements on one address", name,
-                               shared == VJPI_YES ? "put" : "may put");
+                               "%s: stride 0 on dim %" PRId32 ", an output cannot broadcast", name,
+                               d);
+        return vjpi_refuse(reason, VJP_BAD_STRIDES,
+                           "%s: stride %" PRId64 " on dim %" PRId32
+                           " %s two elements on one address", name, out->strides[d], d,
+                           shared == VJPI_YES ? "puts" : "may put");
     }
     return VJP_OK;
 }

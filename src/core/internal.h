@@ -158,8 +158,8 @@ typedef enum vjpi_answer {
     VJPI_PERHAPS
 } vjpi_answer;
 
-/* Do two indices of this tensor share an address? */
-vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor);
+/* Do two indices of this tensor share an address? If so, *dim is one whose stride is too small. */
+vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim);
 
 /* Do a and b share a byte, b's data lying `distance` bytes after a's? */
 vjpi_answer vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance);

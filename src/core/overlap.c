@@ -125,7 +125,12 @@ vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
     return span;
 }
 
-vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor)
+static int64_t size_of_stride(const vjp_tensor *tensor, int32_t d)
+{
+    return tensor->strides[d] < 0 ? -tensor->strides[d] : tensor->strides[d];
+}
+
+vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim)
 {
     search all = { .count = 0 };
     bool nested = true;
@@ -134,10 +139,10 @@ vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor)
         int before = all.count;
         if (tensor->shape[d] <= 1)
             continue;
-        int64_t stride = tensor->strides[d] < 0 ? -tensor->strides[d] : tensor->strides[d];
-        if (stride == 0)
+        *dim = d;
+        if (tensor->strides[d] == 0)
             return VJPI_YES;
-        add_term(&all, stride, 0, tensor->shape[d] - 1);
+        add_term(&all, size_of_stride(tensor, d), 0, tensor->shape[d] - 1);
         if (all.count == before)
             return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) meet */
     }
@@ -154,8 +159,12 @@ vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor)
         for (int j = i + 1; j < all.count; j++)
             add_term(&s, all.terms[j].step, -all.terms[j].high, all.terms[j].high);
         vjpi_answer answer = has_solution(&s, 0, 0);
-        if (answer != VJPI_NO)
+        if (answer != VJPI_NO) {
+            for (int32_t d = 0; d < tensor->ndim; d++)
+                if (tensor->shape[d] > 1 && size_of_stride(tensor, d) == all.terms[i].step)
+                    *dim = d;
             return answer;
+        }
     }
     return VJPI_NO;
 }
