@@ -312,8 +312,8 @@ VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, void *const *buffers,
 /* vjp_compute - the whole life of a plan in one call, for those who do not want to keep one.
  *
  * ctx may be NULL: a context with default options for this call alone. The workspace, if any is
- * needed, comes from the context's allocator, on CUDA from cudaMalloc. The arguments are those of vjp_plan_create and
- * vjp_plan_run. On a CUDA context the call waits for the work to end.
+ * needed, comes from the context's allocator, on CUDA from cudaMalloc. The arguments are those of
+ * vjp_plan_create and vjp_plan_run. On a CUDA context the call waits for the work to end.
  */
 VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs,
                                int32_t nattrs, const vjp_tensor *const *tensors,

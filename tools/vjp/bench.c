@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench_report.h"
+#include "describe.h"
 
 /* ---- selection ---------------------------------------------------------------------------- */
 
@@ -246,11 +247,7 @@ static bool check_dtypes(const bench *b)
     const char *list = option_given(b->args, "dtype");
     while (list && *list) {
         size_t n = strcspn(list, ",");
-        vjp_dtype dtype = 1;
-        while (vjp_dtype_name(dtype) && (strlen(vjp_dtype_name(dtype)) != n ||
-                                         strncmp(vjp_dtype_name(dtype), list, n) != 0))
-            dtype++;
-        if (!vjp_dtype_name(dtype))
+        if (!dtype_named(list, n))
             return complain(b->args->command, false, "--dtype: \"%.*s\" is no dtype", (int)n, list);
         list += n + (list[n] == ',');
     }

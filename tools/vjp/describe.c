@@ -2,6 +2,7 @@
 /* describe.c - what the library says of its operators, in words. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "describe.h"
 
@@ -52,6 +53,15 @@ const char *values_words(const vjp_attr_info *attr, char words[WORDS_SIZE])
     }
     words[n] = 0;
     return words;
+}
+
+vjp_dtype dtype_named(const char *name, size_t length)
+{
+    for (int i = 1; vjp_dtype_name((vjp_dtype)i); i++)
+        if (strlen(vjp_dtype_name((vjp_dtype)i)) == length &&
+            !memcmp(vjp_dtype_name((vjp_dtype)i), name, length))
+            return (vjp_dtype)i;
+    return (vjp_dtype)0;
 }
 
 const char *dtype_words(const vjp_tensor_info *tensor)

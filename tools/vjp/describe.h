@@ -17,6 +17,9 @@ const char *type_words(vjp_attr_type type);
 const char *default_words(const vjp_attr_info *attr, char words[WORDS_SIZE]);
 const char *values_words(const vjp_attr_info *attr, char words[WORDS_SIZE]);
 
+/* The dtype of that name, the first `length` characters of a text; 0 if there is none. */
+vjp_dtype dtype_named(const char *name, size_t length);
+
 /* The dtype of a tensor, where D is that of the call; the sentence that says what D is. */
 const char *dtype_words(const vjp_tensor_info *tensor);
 const char *dtypes_sentence(const vjp_op_info *op, char words[WORDS_SIZE]);

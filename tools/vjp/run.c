@@ -9,6 +9,7 @@
 
 #include <vjp/vjp.h>
 
+#include "describe.h"
 #include "npy.h"
 #include "tool.h"
 
@@ -124,9 +125,7 @@ static int read_wide(call *c)
     bool wanted = false;
     if (!text)
         return DONE;
-    for (int i = 1; vjp_dtype_name((vjp_dtype)i); i++)
-        if (!strcmp(text, vjp_dtype_name((vjp_dtype)i)))
-            c->wide = (vjp_dtype)i;
+    c->wide = dtype_named(text, strlen(text));
     if (!c->wide)
         return complain(c->args->command, MISUSED, "--wide: there is no dtype %s", text);
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
