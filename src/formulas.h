@@ -96,30 +96,70 @@ INLINE V sigmoid_vjp_from_dst(V y, V dy)
     return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, dy * y * (k(1) - y));
 }
 
-/* Each operator of ops.def as a function: in -> out, FULL values before SUM values. Called with
- * the constant `part` TERMS it computes what ROWSUM adds up instead; with OUTS it finds the sums
- * behind the inputs. `choice` is constant as well: what is not asked for vanishes. */
-enum { OUTS, TERMS };
+/* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
+ * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
+ * PER_ROWS: the PER_ROW outputs. in[]: the inputs; values[]: what the passes before left for the
+ * row. `part` and `choice` are constant: what is not asked for vanishes. `facts`: limits.h. */
+enum { PER_ROWS = 100 };
 
-typedef void formula(int part, int choice, const V *in, const float *constants, V *out);
+typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,
+                     const T *constants, V *out);
 
-#define OP(name, title, text, accuracy, inputs, attributes, outputs)                        \
-    INLINE void name##_formula(int part, int choice, const V *in, const float *constants,   \
-                               V *out)                                                      \
-    {                                                                                       \
-        (void)part, (void)choice, (void)constants;                                          \
-        inputs attributes outputs                                                           \
+#define OP(name, title, text, inputs, attributes, outputs, bounds)                              \
+    INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
+                               const V *values, V index, const T *constants, V *out)            \
+    {                                                                                           \
+        int tensor = 0, attr = 0, pass = 0;                                                     \
+        (void)part, (void)choice, (void)facts, (void)values, (void)index, (void)constants;      \
+        inputs attributes outputs                                                               \
+        (void)tensor, (void)attr, (void)pass, (void)out;                                        \
     }
-#define IN(name, variable, ...) const V variable = *in++;
-#define F32(name, ...) const V name = k((T)*constants++);
-#define CHOICE(name, ...) const int name = choice;
-#define LET(variable, ...) const V variable = (__VA_ARGS__);
-#define ROWSUM(variable, ...)  \
-    if (part == TERMS) {       \
-        *out = (__VA_ARGS__);  \
-        return;                \
-    }                          \
-    const V variable = *in++;
-#define FULL(name, dtype, shape, ...) *out++ = (__VA_ARGS__);
-#define SUM(name, dtype, shape, ...) *out++ = (__VA_ARGS__);
+#define UNUSED __attribute__((unused))
+#define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
+#define OPT(name, variable, ...)                            \
+    UNUSED const int has_##name = (int)(facts >> tensor & 1); \
+    IN(name, variable)
+#define ATTR_FACT(name) UNUSED const int is_##name = (int)(facts >> (VJPI_ATTR_FACTS + attr) & 1);
+#define HINT(name, ...) attr++;
+#define CHOICE(name, ...)    \
+    const int name = choice; \
+    attr++;
+#define MODE CHOICE
+#define FLAG(name, ...) \
+    ATTR_FACT(name)     \
+    attr++;
+#define WORD FLAG
+#define REAL(name, ...)                                               \
+    ATTR_FACT(name)                                                   \
+    UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + attr]);  \
+    UNUSED const V name = k(constants[attr++]);
+#define NEEDED REAL
+#define IGNORE REAL
+#define AXIS HINT
+#define AXES HINT
+#define FORMAT HINT
+#define CAUSAL HINT
+#define LET(variable, ...) UNUSED const V variable = (__VA_ARGS__);
+#define INDEX(variable) UNUSED const V variable = index;
+#define COUNT(variable) UNUSED const V variable = k(constants[VJPI_COUNT_SLOT]);
+#define ROWSUM(variable, ...)     \
+    UNUSED V variable = k(0);     \
+    if (part == pass)             \
+        *out++ = (__VA_ARGS__);   \
+    else if (part > pass)         \
+        variable = *values++;
+#define ROWMAX ROWSUM
+#define THEN          \
+    if (part == pass) \
+        return;       \
+    pass++;
+#define FULL(name, dtype, shape, ...) \
+    if (part == pass)                 \
+        *out++ = (__VA_ARGS__);
+#define SUM FULL
+#define PER_ROW(name, dtype, ...) \
+    if (part == PER_ROWS)         \
+        *out++ = (__VA_ARGS__);
 #include "ops.def"
+#undef UNUSED
+#undef ATTR_FACT

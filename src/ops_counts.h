@@ -1,32 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ops_counts.h - how many of each an operator of ops.def has, as constants: name_nin inputs,
- * name_nfull FULL and name_nsums SUM outputs, name_nrowsums sums along an axis, name_nchoices
- * CHOICE attributes, name_nwide tensors whose dtype rule is WIDE. */
+ * name_nfull FULL, name_nsums SUM and name_nper_row PER_ROW outputs, name_nvalues values that
+ * passes leave for a row, name_npasses passes (the last makes the outputs), name_nchoices
+ * attributes with a kernel for each answer, name_nindex uses of the index. name_nmixed is not 0 if
+ * kernels load or store a tensor whose dtype may differ from the data's, name_nany if it may be
+ * narrower. */
 #ifndef VJPI_OPS_COUNTS_H
 #define VJPI_OPS_COUNTS_H
 
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_nin = 0 inputs, name##_nfull = 0 outputs };
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nin = 0 inputs, name##_nchoices = 0 attributes, name##_nfull = 0 outputs };
 #define IN(...) +1
+#define OPT(...) +1
+#define CHOICE(...) +1
+#define MODE(...) +1
 #define FULL(...) +1
 #include "ops.def"
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_nsums = 0 outputs, name##_nchoices = 0 attributes };
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nsums = 0 outputs };
 #define SUM(...) +1
-#define CHOICE(...) +1
 #include "ops.def"
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_nrowsums = 0 outputs };
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nper_row = 0 outputs };
+#define PER_ROW(...) +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nvalues = 0 outputs };
 #define ROWSUM(...) +1
+#define ROWMAX(...) +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_npasses = 1 outputs };
+#define THEN +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nindex = 0 outputs };
+#define INDEX(...) +1
 #include "ops.def"
 
-#define IS_SAME 0
-#define IS_WIDE 1
-#define OP(name, title, formula, accuracy, inputs, attributes, outputs) \
-    enum { name##_nwide = 0 inputs outputs };
-#define IN(name, variable, dtype, shape) +IS_##dtype
-#define FULL(name, dtype, shape, ...) +IS_##dtype
-#define SUM(name, dtype, shape, ...) +IS_##dtype
+/* A WIDE tensor counts 1, an ANY tensor NANY more; the others are of the data's dtype, converted
+ * before a kernel sees them, or always u8. */
+enum {
+    NANY = 16,
+    IS_MIXED_SAME = 0, IS_MIXED_WIDE = 1, IS_MIXED_ANY = 1 + NANY, IS_MIXED_STAT = 0,
+    IS_MIXED_INDEX = 0, IS_MIXED_LABEL = 0, IS_MIXED_MASK = 0
+};
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nmixed = 0 inputs outputs, name##_nany = name##_nmixed / NANY };
+#define IN(name, variable, dtype, shape) +IS_MIXED_##dtype
+#define OPT(name, variable, dtype, shape, value) +IS_MIXED_##dtype
+#define FULL(name, dtype, shape, ...) +IS_MIXED_##dtype
 #include "ops.def"
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vjp.h - the whole native API of vjp, and its manual. What is not here is not API.
  *
- * vjp computes the backward pass (the vector-Jacobian product) of neural-network activations:
- * given what the forward pass saw (src or dst) and the gradient of its result (diff_dst), it
- * computes the gradient of its input (diff_src) and of its parameters (diff_slope).
+ * vjp computes the part of a training step that is not a matrix product: activations, softmax,
+ * losses and norms, and above all their backward passes (vector-Jacobian products).
  *
- *     vjp_context *ctx;  vjp_context_create(NULL, &ctx, NULL, 0);        once a program
- *     vjp_plan    *plan; vjp_plan_create(ctx, "relu_backward", ...);     once a shape
- *     vjp_plan_run(plan, buffers, workspace, size, NULL);                once a step
+ *     vjp_context *ctx;  vjp_context_create(NULL, &ctx, NULL, 0);           once per program
+ *     vjp_plan    *plan; vjp_plan_create(ctx, "relu_backward", ...);        once per shape
+ *     vjp_plan_run(plan, inputs, outputs, workspace, size, NULL);           once per step
  *
- * Creating may fail, and says why in a sentence: pass a char buffer as `reason`. Running checks
- * only what can change from call to call (the addresses), allocates nothing and takes no lock
- * (OpenMP's runtime may, when it starts its threads or their number changes).
+ * Creating may fail and says why in one sentence: pass a char buffer as `reason`. Running checks
+ * only what can change from call to call (addresses, and labels on the CPU), allocates nothing and
+ * takes no lock (OpenMP's runtime may, when it starts its threads or their number changes).
  * The library never prints, aborts or exits. Every function may be called from any thread; a
  * plan may run on many threads at once.
  *
@@ -41,7 +40,7 @@ extern "C" {
 /* ---- version ------------------------------------------------------------------------------ */
 
 #define VJP_VERSION_MAJOR 0
-#define VJP_VERSION_MINOR 1
+#define VJP_VERSION_MINOR 2
 #define VJP_VERSION_PATCH 0
 
 /* vjp_version - the version of the library that is running: major * 10000 + minor * 100 + patch. */
@@ -51,7 +50,8 @@ VJP_API int32_t vjp_version(void);
 
 typedef enum vjp_status {
     VJP_OK = 0,
-    VJP_BAD_ARGUMENT = 1,  /* NULL where a pointer is needed, a wrong count, a wrong struct_size */
+    VJP_BAD_ARGUMENT = 1,  /* NULL where a pointer is needed, a wrong count or struct_size, a label
+                              out of range */
     VJP_BAD_OP = 2,        /* no operator of that name */
     VJP_BAD_ATTRIBUTE = 3, /* unknown, missing, given twice, of the wrong type, out of range */
     VJP_BAD_DTYPE = 4,     /* unknown, or not a combination the operator takes */
@@ -94,13 +94,15 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
 /* vjp_context_options - how plans run and where they live. Start from VJP_CONTEXT_DEFAULTS.
  *
  * device, device_id: where plans of this context run. VJP_CUDA needs libvjp_cuda.so beside
- *     libvjp.so (the static library has the CPU alone); device_id is CUDA's device ordinal.
+ *     libvjp.so (the static library supports the CPU only); device_id is CUDA's device ordinal.
  * num_threads: 0 takes what OpenMP offers, 1 stays on the calling thread, n uses at most n.
  * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
- *     is handed to it.
- * allocate, deallocate: both or neither; take the place of the C library's allocator for
+ *     is passed to it.
+ * allocate, deallocate: set both or neither; they replace the C library's allocator for
  *     contexts and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
- *     Running a plan calls neither. `allocator_user` is handed to both.
+ *     Running a plan calls neither. `allocator_user` is passed to both.
+ * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on CUDA "80", "90");
+ *     NULL: the best one available. The environment may lower it further: vjp_context_create.
  *
  * Small work stays on the calling thread. So does what would run on OpenMP, if it is started inside
  * an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
@@ -115,10 +117,11 @@ typedef struct vjp_context_options {
     void *(*allocate)(void *allocator_user, size_t size);
     void (*deallocate)(void *allocator_user, void *memory);
     void *allocator_user;
+    const char *isa;
 } vjp_context_options;
 
 #define VJP_CONTEXT_DEFAULTS \
-    { sizeof(vjp_context_options), VJP_CPU, 0, 0, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(vjp_context_options), VJP_CPU, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 typedef struct vjp_context vjp_context;
 
@@ -126,14 +129,15 @@ typedef struct vjp_context vjp_context;
  *
  * options: NULL means VJP_CONTEXT_DEFAULTS. *ctx is set to NULL on failure.
  * The instruction set is chosen here: the best one that the CPU and the operating system
- * support, capped by the environment variable VJP_ISA (scalar, avx2, avx512) if it is not empty; an
- * unknown name there is refused. On CUDA VJP_CUDA_ARCH (80 or more) caps it in the same way.
+ * support, capped by options->isa and by the environment variable VJP_ISA (scalar, avx2, avx512)
+ * where they are set and not empty; an unknown name is refused. On CUDA the environment variable is
+ * VJP_CUDA_ARCH (80 or more).
  */
 VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx,
                                       char *reason, size_t reason_size);
 
-/* vjp_context_destroy - give the context back. Its plans stay valid: the memory goes with the
- * last of them. NULL is allowed. */
+/* vjp_context_destroy - drop the caller's reference. Its plans stay valid: the context is freed
+ * with the last of them. NULL is allowed. */
 VJP_API void vjp_context_destroy(vjp_context *ctx);
 
 /* vjp_context_isa - the name of the instruction set in use ("avx512", "sm_90"); NULL for NULL. */
@@ -149,11 +153,14 @@ VJP_API const char *vjp_context_error(const vjp_context *ctx);
 typedef enum vjp_dtype {
     VJP_F64 = 1,
     VJP_F32 = 2,
-    VJP_F16 = 3, /* IEEE binary16 */
-    VJP_BF16 = 4 /* the upper half of an IEEE binary32 */
+    VJP_F16 = 3,  /* IEEE binary16 */
+    VJP_BF16 = 4, /* the upper half of an IEEE binary32 */
+    VJP_S32 = 5,  /* s32, s64: labels and lengths */
+    VJP_S64 = 6,
+    VJP_U8 = 7    /* masks */
 } vjp_dtype;
 
-/* vjp_dtype_name - "f64", "f32", "f16" or "bf16"; NULL for any other number.
+/* vjp_dtype_name - "f64", "f32", "f16", "bf16", "s32", "s64" or "u8"; NULL for any other number.
  * vjp_dtype_size - bytes of an element; 0 for any other number. */
 VJP_API const char *vjp_dtype_name(vjp_dtype dtype);
 VJP_API size_t vjp_dtype_size(vjp_dtype dtype);
@@ -162,10 +169,10 @@ VJP_API size_t vjp_dtype_size(vjp_dtype dtype);
 
 /* vjp_tensor - the description of a tensor: everything but its data.
  *
- * Element (i0, i1, ...) lies at data + (i0 * strides[0] + i1 * strides[1] + ...) elements.
+ * Element (i0, i1, ...) is at data + (i0 * strides[0] + i1 * strides[1] + ...) elements.
  * Strides are in elements and may be negative (data is then not the lowest address) or, for
  * inputs, 0 (the same element again: a broadcast). ndim 0 is one element. A dim of 0 makes the
- * tensor empty. The fields are those of DLPack's DLTensor.
+ * tensor empty. Shape and strides mean what they mean in DLPack's DLTensor.
  */
 typedef struct vjp_tensor {
     size_t struct_size; /* sizeof(vjp_tensor) */
@@ -196,14 +203,15 @@ VJP_API vjp_status vjp_tensor_broadcast(const vjp_tensor *tensor, int32_t ndim,
 typedef enum vjp_attr_type {
     VJP_ATTR_BOOL = 1,
     VJP_ATTR_S64 = 2,
-    VJP_ATTR_F32 = 3,
-    VJP_ATTR_STR = 4
+    VJP_ATTR_F32 = 3, /* accepted wherever an operator has an F64 attribute */
+    VJP_ATTR_STR = 4,
+    VJP_ATTR_F64 = 5
 } vjp_attr_type;
 
 /* vjp_attr - one attribute of an operator: a name and a value. The struct is final: it will not
- * grow. Most easily made by the functions below:
+ * grow. The functions below make one:
  *
- *     vjp_attr attrs[] = { vjp_attr_f32("alpha", 0.2f), vjp_attr_f32("beta", 0.5f) };
+ *     vjp_attr attrs[] = { vjp_attr_f64("alpha", 0.2), vjp_attr_f64("beta", 0.5) };
  *
  * Mind use_dst: by their specifications it defaults to 1 for relu_backward and to 0 for
  * sigmoid_backward.
@@ -215,6 +223,7 @@ typedef struct vjp_attr {
         int32_t b; /* VJP_ATTR_BOOL: 0 or 1 */
         int64_t s64;
         float f32;
+        double f64;
         const char *str;
     } value;
 } vjp_attr;
@@ -246,6 +255,15 @@ static inline vjp_attr vjp_attr_f32(const char *name, float value)
     return attr;
 }
 
+static inline vjp_attr vjp_attr_f64(const char *name, double value)
+{
+    vjp_attr attr;
+    attr.name = name;
+    attr.type = VJP_ATTR_F64;
+    attr.value.f64 = value;
+    return attr;
+}
+
 static inline vjp_attr vjp_attr_str(const char *name, const char *value)
 {
     vjp_attr attr;
@@ -261,14 +279,15 @@ typedef struct vjp_plan vjp_plan;
 
 /* vjp_plan_create - check an operator, its attributes and its tensors, and prepare to run it.
  *
- * op: the operator's name, "relu_backward" or the like.
+ * op: the operator's name, such as "relu_backward".
  * attrs, nattrs: its attributes in any order; those left out take their defaults.
- * tensors, ntensors: the descriptions of its inputs by index, then of its outputs by index. An
- *     output may not repeat an element. Nothing of the caller's is kept: all of it may go after
- *     the call.
- * *plan is set to NULL on failure, and `reason` says what to mend.
+ * tensors, ntensors: the descriptions of its inputs by index, then of its outputs by index
+ *     (vjp_op_tensor_index finds one by name). NULL means that an optional tensor is not given, or
+ *     that an output is not wanted: it is not computed then. Tensors behind ntensors count as NULL.
+ *     An output may not repeat an element. Everything passed may be freed after the call.
+ * *plan is set to NULL on failure, and `reason` says what to fix.
  *
- * A plan is one allocation of at most 4 KiB. It does not change after it is made.
+ * A plan is one allocation and does not change after it is made.
  */
 VJP_API vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *attrs,
                                    int32_t nattrs, const vjp_tensor *const *tensors,
@@ -278,78 +297,112 @@ VJP_API vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_a
 /* vjp_plan_destroy - free the plan. NULL is allowed. */
 VJP_API void vjp_plan_destroy(vjp_plan *plan);
 
-/* vjp_plan_workspace_size - the bytes of scratch memory that one run needs; often 0, and never
- * more than 256 KiB or 1/16 of the inputs' bytes, whichever is larger. 0 for NULL. */
+/* vjp_plan_workspace_size - the bytes of scratch memory that one run needs; often 0. 0 for NULL. */
 VJP_API size_t vjp_plan_workspace_size(const vjp_plan *plan);
 
-/* vjp_plan_run - compute the gradients that the plan describes.
+/* vjp_plan_run - compute what the plan describes: the formula of docs/operators/<name>.md.
  *
- * Equivalent to, for every index i of the output:
- *
- *     dx[i] = formula(x[i], dy[i])          (docs/operators/<name>.md)
- *
- * buffers: the data of each tensor, inputs by index, then outputs by index. Inputs are not
- *     written. NULL is allowed for a tensor without elements.
+ * inputs, outputs: the data of each input and of each output by index. Entries of tensors that the
+ *     plan does not have are not read. NULL is allowed for a tensor without elements.
  * workspace: at least vjp_plan_workspace_size bytes of any alignment, used by this run alone;
  *     may be NULL if that is 0.
  * stream: the CUDA stream to queue on (a cudaStream_t; NULL: the default one); not used on the
- *     CPU. On CUDA buffers and workspace are device memory, and nothing waits, allocates or copies:
- *     a run may be captured into a graph.
+ *     CPU. On CUDA all buffers are device memory, and the workspace must outlive the work queued.
+ *     Nothing waits, allocates or copies: a run may be captured into a graph.
  *
  * An output may be one of the inputs (same address, dtype and strides); any other overlap
- * returns VJP_BAD_ALIAS. Where a run is refused nothing is written; vjp_plan_check says why.
- * Does not allocate or lock. One plan may run on many threads at once, each with its own
- * workspace.
+ * returns VJP_BAD_ALIAS. On the CPU a label out of range returns VJP_BAD_ARGUMENT. Where a run is
+ * refused nothing is written; vjp_plan_check says why. Does not allocate or lock. One plan may run
+ * on many threads at once, each with its own workspace.
  */
-VJP_API vjp_status vjp_plan_run(const vjp_plan *plan, void *const *buffers, void *workspace,
-                                size_t workspace_size, void *stream);
+VJP_API vjp_status vjp_plan_run(const vjp_plan *plan, const void *const *inputs,
+                                void *const *outputs, void *workspace, size_t workspace_size,
+                                void *stream);
 
-/* vjp_plan_check - what vjp_plan_run would say to these arguments, and why, without running. */
-VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, void *const *buffers,
-                                  const void *workspace, size_t workspace_size, char *reason,
-                                  size_t reason_size);
+/* vjp_plan_check - validate vjp_plan_run's arguments without running. */
+VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, const void *const *inputs,
+                                  void *const *outputs, const void *workspace,
+                                  size_t workspace_size, char *reason, size_t reason_size);
 
-/* vjp_compute - the whole life of a plan in one call, for those who do not want to keep one.
+/* vjp_compute - create a plan, run it and destroy it, in one call.
  *
- * ctx may be NULL: a context with default options for this call alone. The workspace, if any is
- * needed, comes from the context's allocator, on CUDA from cudaMalloc. The arguments are those of
- * vjp_plan_create and vjp_plan_run. On a CUDA context the call waits for the work to end.
+ * ctx may be NULL: one context with default options, made by the first such call and kept for the
+ * life of the process. The workspace, if one is needed, comes from the context's allocator, on CUDA
+ * from cudaMalloc. The arguments are those of vjp_plan_create and vjp_plan_run. On a CUDA context
+ * the call waits for the work to finish.
  */
 VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs,
-                               int32_t nattrs, const vjp_tensor *const *tensors,
-                               void *const *buffers, int32_t ntensors, char *reason,
+                               int32_t nattrs, const vjp_tensor *const *tensors, int32_t ntensors,
+                               const void *const *inputs, void *const *outputs, char *reason,
                                size_t reason_size);
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- enumeration -------------------------------------------------------------------------- */
 
-/* vjp_dtype_rule - which dtypes a tensor of an operator takes.
- * SAME: the dtype of the call, one for all such tensors, any of vjp_dtype.
- * WIDE: as SAME, or f32 beside f16 and bf16; all WIDE tensors of one call agree. */
+/* vjp_dtype_rule - which dtypes a tensor of an operator takes. Each tensor decides for itself.
+ * SAME: the dtype of the call, that of input 0: f64, f32, f16 or bf16.
+ * WIDE: as SAME, or f32 beside f16 and bf16.
+ * ANY: as SAME, or any two of f32, f16 and bf16 of which one is f32.
+ * STAT: f64 beside f64, else f32.
+ * INDEX: s32 or s64.
+ * MASK: u8, 0 or not 0. */
 typedef enum vjp_dtype_rule {
     VJP_DTYPE_SAME = 1,
-    VJP_DTYPE_WIDE = 2
+    VJP_DTYPE_WIDE = 2,
+    VJP_DTYPE_ANY = 3,
+    VJP_DTYPE_STAT = 4,
+    VJP_DTYPE_INDEX = 5,
+    VJP_DTYPE_MASK = 6
 } vjp_dtype_rule;
 
 /* vjp_shape_rule - which shape a tensor of an operator has.
  * DATA: that of input 0.
- * SLOPE: broadcast to it: 1-D of the channels' length, one element, or right-aligned with each dim
- *     equal or 1. All SLOPE tensors of a call have one shape. */
+ * PARAM: broadcast to it: right-aligned with each dim equal or 1, or one element. A 1-D tensor has
+ *     the length of the channels or, in an operator with an axis, runs along that axis.
+ * ROW: one element per row: the data's shape with 1 in place of the axis, or without that dim. */
 typedef enum vjp_shape_rule {
     VJP_SHAPE_DATA = 1,
-    VJP_SHAPE_SLOPE = 2
+    VJP_SHAPE_PARAM = 2,
+    VJP_SHAPE_ROW = 3
 } vjp_shape_rule;
+
+/* What else is true of a tensor. */
+typedef enum vjp_tensor_flags {
+    VJP_TENSOR_OPTIONAL = 1, /* NULL is allowed; of several outputs one must be given */
+    VJP_TENSOR_SUM = 2,      /* an output that is summed over the dims along which it broadcasts */
+    VJP_TENSOR_LABEL = 4,    /* must be in [0, length of the axis) or equal the ignored label */
+    VJP_TENSOR_END = 8       /* where each row ends; clamped to [0, length of the axis] */
+} vjp_tensor_flags;
+
+/* vjp_attr_role - what an attribute does.
+ * HINT: documents the caller's intent; the result does not depend on it.
+ * CHOICE: selects between two formulas. FLAG: switches a detail of one.
+ * CONSTANT: a number in the formula.
+ * AXIS: the dim that rows run along. AXES: the first of the dims, up to the last, that they do.
+ * FORMAT: where the channels are.
+ * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. */
+typedef enum vjp_attr_role {
+    VJP_ROLE_HINT = 1,
+    VJP_ROLE_CHOICE = 2,
+    VJP_ROLE_FLAG = 3,
+    VJP_ROLE_CONSTANT = 4,
+    VJP_ROLE_AXIS = 5,
+    VJP_ROLE_AXES = 6,
+    VJP_ROLE_FORMAT = 7,
+    VJP_ROLE_CAUSAL = 8,
+    VJP_ROLE_IGNORED = 9
+} vjp_attr_role;
 
 /* The structs below are the library's own constants and live as long as it does. Their
  * struct_size tells which fields this library has. */
 typedef struct vjp_op_info {
     size_t struct_size;
-    const char *name;     /* "softmax_backward" */
-    const char *title;    /* "SoftMaxBackward" */
-    const char *formula;  /* one line, over the tensors' names */
-    const char *accuracy; /* the stated error bound, in words */
+    const char *name;    /* "softmax_backward" */
+    const char *title;   /* "SoftMaxBackward" */
+    const char *formula; /* one line, over the tensors' names */
     int32_t ninputs;
     int32_t noutputs;
     int32_t nattrs;
+    int32_t nbounds;
 } vjp_op_info;
 
 typedef struct vjp_tensor_info {
@@ -357,17 +410,37 @@ typedef struct vjp_tensor_info {
     const char *name; /* "diff_dst" */
     vjp_dtype_rule dtype_rule;
     vjp_shape_rule shape_rule;
+    uint32_t flags; /* of vjp_tensor_flags */
 } vjp_tensor_info;
 
 typedef struct vjp_attr_info {
     size_t struct_size;
     const char *name;
     vjp_attr_type type;
-    int32_t required;        /* 1: has no default */
-    vjp_attr default_value;  /* of that name and type; meaningless if required */
-    const char *choices;     /* VJP_ATTR_STR: the values allowed, "NCX|NXC"; else NULL */
-    const char *meaning;     /* one line */
+    vjp_attr_role role;
+    int32_t required;       /* 1: has no default */
+    vjp_attr default_value; /* of that name and type; meaningless if required */
+    const char *choices;    /* VJP_ATTR_STR: the values allowed, "NCX|NXC"; else NULL */
+    const char *meaning;    /* one line */
 } vjp_attr_info;
+
+/* vjp_bound_info - a stated error bound of one output, for some dtypes and one CHOICE.
+ *
+ * Without a magnitude: within `ulp` units in the last place of the exact result for every finite
+ * input whose exact result is finite, and within `unit_ulp` for a gradient (diff_dst) of 1; 0 is
+ * exact. With a magnitude: within (ceil(log2 n) + c) * eps * magnitude for n summed terms, eps
+ * being half an ULP of 1 in the compute type (f32 for f16 and bf16), as long as no partial sum
+ * overflows; then one rounding to f16 or bf16. */
+typedef struct vjp_bound_info {
+    size_t struct_size;
+    const char *output;    /* its name */
+    int32_t choice;        /* the value of the CHOICE attribute; -1: any */
+    uint32_t dtypes;       /* bit (1 << vjp_dtype) of the data's dtype */
+    double ulp, unit_ulp;
+    double c;
+    const char *magnitude; /* over the tensors' names; NULL: the bound is in ULP */
+    const char *text;      /* all of it in words */
+} vjp_bound_info;
 
 /* vjp_op_count - how many operators there are; vjp_op_at - the one of index 0 .. count - 1;
  * vjp_op_find - the one of that name. NULL if there is none. */
@@ -376,9 +449,12 @@ VJP_API const vjp_op_info *vjp_op_at(int32_t index);
 VJP_API const vjp_op_info *vjp_op_find(const char *name);
 
 /* vjp_op_tensor - tensor `index` of an operator: inputs 0 .. ninputs - 1, then the outputs.
- * vjp_op_attr - attribute `index`. NULL if there is none. */
+ * vjp_op_tensor_index - the index of the tensor of that name; -1 if there is none.
+ * vjp_op_attr, vjp_op_bound - attribute and bound `index`. NULL if there is none. */
 VJP_API const vjp_tensor_info *vjp_op_tensor(const vjp_op_info *op, int32_t index);
+VJP_API int32_t vjp_op_tensor_index(const vjp_op_info *op, const char *name);
 VJP_API const vjp_attr_info *vjp_op_attr(const vjp_op_info *op, int32_t index);
+VJP_API const vjp_bound_info *vjp_op_bound(const vjp_op_info *op, int32_t index);
 
 #ifdef __cplusplus
 }

@@ -23,13 +23,19 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
+static const char *type_name(vjp_attr_type type)
+{
+    static const char *const names[] = { "no type", "bool", "s64", "f32", "str", "f64" };
+    return (unsigned)type < sizeof(names) / sizeof(names[0]) ? names[type] : names[0];
+}
+
 static vjp_status check_attr_value(const vjp_attr_info *info, const vjp_attr *attr,
                                    vjpi_reason reason)
 {
-    static const char *const types[] = { "?", "bool", "s64", "f32", "str" };
-    if (attr->type != info->type)
-        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "attribute %s: not given as %s", info->name,
-                           types[info->type]);
+    bool is_real = info->type == VJP_ATTR_F64 && attr->type == VJP_ATTR_F32;
+    if (attr->type != info->type && !is_real)
+        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "attribute %s: expected %s, got %s",
+                           info->name, type_name(info->type), type_name(attr->type));
     if (attr->type == VJP_ATTR_BOOL && attr->value.b != 0 && attr->value.b != 1)
         return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "attribute %s: %" PRId32 " is not 0 or 1",
                            info->name, attr->value.b);
@@ -69,6 +75,8 @@ static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_
             return status;
         given[a] = true;
         values[a] = attrs[i];
+        if (attrs[i].type == VJP_ATTR_F32)
+            values[a] = vjp_attr_f64(attrs[i].name, attrs[i].value.f32);
     }
     for (int32_t a = 0; a < op->info.nattrs; a++)
         if (op->attrs[a].required && !given[a])
@@ -105,10 +113,6 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
     bool empty = false;
     if (!tensor)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: the description is NULL", name);
-    if (tensor->struct_size < sizeof(vjp_tensor))
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                           "%s: struct_size is %zu, at least %zu is needed", name,
-                           tensor->struct_size, sizeof(vjp_tensor));
     if (vjp_dtype_size(tensor->dtype) == 0)
         return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: %d is not a dtype", name,
                            (int)tensor->dtype);
@@ -132,28 +136,62 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
 
 /* ---- tensors together --------------------------------------------------------------------- */
 
-static vjp_status check_dtypes(vjpi_call *call, vjpi_reason reason)
+static bool is_narrow(vjp_dtype dtype)
+{
+    return dtype == VJP_F16 || dtype == VJP_BF16;
+}
+
+static bool fits_rule(vjp_dtype_rule rule, vjp_dtype data, vjp_dtype dtype)
+{
+    switch (rule) {
+    case VJP_DTYPE_SAME:
+        return dtype == data;
+    case VJP_DTYPE_WIDE:
+        return dtype == data || (dtype == VJP_F32 && is_narrow(data));
+    case VJP_DTYPE_ANY:
+        return dtype == data || (dtype == VJP_F32 && is_narrow(data)) ||
+               (data == VJP_F32 && is_narrow(dtype));
+    case VJP_DTYPE_STAT:
+        return dtype == (data == VJP_F64 ? VJP_F64 : VJP_F32);
+    case VJP_DTYPE_INDEX:
+        return dtype == VJP_S32 || dtype == VJP_S64;
+    case VJP_DTYPE_MASK:
+        return dtype == VJP_U8;
+    }
+    return false;
+}
+
+static vjp_status refuse_dtype(const vjpi_call *call, int32_t i, vjpi_reason reason)
 {
     const vjp_tensor_info *info = call->op->tensors;
-    const char *wide_name = NULL;
-    vjp_dtype wide = call->dtype = call->tensors[0].dtype;
+    const char *name = info[i].name, *dtype = vjp_dtype_name(call->tensors[i].dtype);
+    if (info[i].dtype_rule == VJP_DTYPE_INDEX)
+        return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, not s32 or s64", name, dtype);
+    if (info[i].dtype_rule == VJP_DTYPE_MASK)
+        return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, not u8", name, dtype);
+    if (info[i].dtype_rule == VJP_DTYPE_STAT)
+        return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, not %s beside %s", name, dtype,
+                           call->dtype == VJP_F64 ? "f64" : "f32", vjp_dtype_name(call->dtype));
+    return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, %s has %s", name, dtype,
+                       info[0].name, vjp_dtype_name(call->dtype));
+}
+
+static vjp_status check_dtypes(vjpi_call *call, vjpi_reason reason)
+{
+    call->dtype = call->tensors[0].dtype;
+    if (vjpi_compute_size(call->dtype) == 0)
+        return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, not f64, f32, f16 or bf16",
+                           call->op->tensors[0].name, vjp_dtype_name(call->dtype));
     for (int32_t i = 1; i < call->ntensors; i++) {
-        vjp_dtype dtype = call->tensors[i].dtype;
-        if (info[i].dtype_rule == VJP_DTYPE_WIDE && wide_name && dtype != wide)
-            return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, %s has %s", info[i].name,
-                               vjp_dtype_name(dtype), wide_name, vjp_dtype_name(wide));
-        if (dtype == call->dtype || (info[i].dtype_rule == VJP_DTYPE_WIDE && dtype == VJP_F32 &&
-                                     vjp_dtype_size(call->dtype) == 2)) {
-            if (info[i].dtype_rule == VJP_DTYPE_WIDE) {
-                wide_name = info[i].name;
-                wide = dtype;
-            }
+        if (!vjpi_has(call->facts, i))
             continue;
-        }
-        return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: dtype is %s, %s has %s", info[i].name,
-                           vjp_dtype_name(dtype), info[0].name, vjp_dtype_name(call->dtype));
+        vjp_dtype dtype = call->tensors[i].dtype;
+        if (!fits_rule(call->op->tensors[i].dtype_rule, call->dtype, dtype))
+            return refuse_dtype(call, i, reason);
+        bool loaded = call->op->roles[i] == VJPI_ELEMENTS || call->op->roles[i] == VJPI_FULL;
+        if (loaded && dtype != call->dtype && dtype != VJP_U8)
+            call->mixed = true;
     }
-    call->wide = wide != call->dtype;
     return VJP_OK;
 }
 
@@ -173,85 +211,126 @@ static vjp_status check_same_shape(const vjpi_call *call, int32_t i, int32_t j, 
     return VJP_OK;
 }
 
-/* The dim of the data that dim 0 of a slope lies along; its other dims follow.
- * A 1-D slope lies along the channels, anything else is aligned at the right. */
-static int32_t slope_first_dim(const vjpi_call *call, const vjp_tensor *slope, bool channels_last)
+static int32_t axis_dims(const vjpi_call *call, int32_t *last)
 {
-    bool per_channel = slope->ndim == 1 && slope->shape[0] != 1 && call->ndim >= 2;
-    return per_channel && !channels_last ? 1 : call->ndim - slope->ndim;
+    int32_t count = 0;
+    for (int32_t d = 0; d < call->ndim; d++)
+        if (call->reduced[d] & VJPI_AXIS) {
+            *last = d;
+            count++;
+        }
+    return count;
 }
 
-static vjp_status check_slope(const vjpi_call *call, int32_t i, bool channels_last,
+/* The dim of the data that dim 0 of a PARAM runs along; its other dims follow. A 1-D one runs along
+ * the axis or the channels, anything else is aligned at the right. */
+static int32_t param_first_dim(const vjpi_call *call, const vjp_tensor *param, bool channels_first)
+{
+    int32_t axis = 0, naxes = axis_dims(call, &axis);
+    if (param->ndim == 1 && param->shape[0] != 1) {
+        if (naxes == 1)
+            return axis;
+        if (channels_first && call->ndim >= 2)
+            return 1;
+    }
+    return call->ndim - param->ndim;
+}
+
+static vjp_status check_param(const vjpi_call *call, int32_t i, bool channels_first,
                               vjpi_reason reason)
 {
-    const vjp_tensor *slope = &call->tensors[i];
+    const vjp_tensor *param = &call->tensors[i];
     const char *name = call->op->tensors[i].name, *data = call->op->tensors[0].name;
-    int32_t first = slope_first_dim(call, slope, channels_last);
-    bool one = slope->ndim == 1 && slope->shape[0] == 1;
+    int32_t first = param_first_dim(call, param, channels_first);
+    bool one = param->ndim == 1 && param->shape[0] == 1;
     if (first < 0 && !one)
         return vjpi_refuse(reason, VJP_BAD_SHAPE, "%s: ndim is %" PRId32 ", %s has %" PRId32, name,
-                           slope->ndim, data, call->ndim);
-    for (int32_t d = 0; d < slope->ndim && !one; d++)
-        if (slope->shape[d] != call->shape[first + d] && (slope->ndim == 1 || slope->shape[d] != 1))
+                           param->ndim, data, call->ndim);
+    for (int32_t d = 0; d < param->ndim && !one; d++)
+        if (param->shape[d] != call->shape[first + d] && (param->ndim == 1 || param->shape[d] != 1))
             return vjpi_refuse(reason, VJP_BAD_SHAPE,
                                "%s: dim %" PRId32 " is %" PRId64 ", dim %" PRId32
-                               " of %s is %" PRId64, name, d, slope->shape[d], first + d, data,
+                               " of %s is %" PRId64, name, d, param->shape[d], first + d, data,
                                call->shape[first + d]);
     return VJP_OK;
 }
 
-/* View slope i in the data's shape: stride 0 on each dim that it does not have. */
-static void view_slope(vjpi_call *call, int32_t i, bool channels_last)
+/* View PARAM i in the data's shape: stride 0 on each dim that it does not have. */
+static void view_param(vjpi_call *call, int32_t i, bool channels_first)
 {
-    const vjp_tensor *slope = &call->tensors[i];
-    int32_t first = slope_first_dim(call, slope, channels_last);
-    bool is_output = i >= call->op->info.ninputs;
+    const vjp_tensor *param = &call->tensors[i];
+    int32_t first = param_first_dim(call, param, channels_first);
     for (int32_t d = 0; d < call->ndim; d++) {
         int32_t s = d - first;
-        bool has = s >= 0 && s < slope->ndim && slope->shape[s] != 1;
-        call->strides[i][d] = has ? slope->strides[s] : 0;
-        if (is_output && !has)
-            call->reduced[d] = true;
+        bool has = s >= 0 && s < param->ndim && param->shape[s] != 1;
+        call->strides[i][d] = has ? param->strides[s] : 0;
+        if (call->op->roles[i] == VJPI_SUM && !has)
+            call->reduced[d] |= VJPI_SUMMED;
     }
 }
 
-static vjp_status check_shapes(vjpi_call *call, bool channels_last, vjpi_reason reason)
+/* The tensor that SUM output i must have the shape of: the input that it is the gradient of, or the
+ * first SUM output; -1 if there is none. */
+static int32_t shape_partner(const vjpi_call *call, int32_t i)
 {
-    int32_t slope = -1;
+    const char *name = call->op->tensors[i].name;
+    for (int32_t j = 0; j < i && call->op->roles[i] == VJPI_SUM; j++) {
+        const char *other = call->op->tensors[j].name;
+        bool partner = call->op->roles[j] == VJPI_SUM ||
+                       (strncmp(name, "diff_", 5) == 0 && strcmp(name + 5, other) == 0);
+        if (partner && vjpi_has(call->facts, j))
+            return j;
+    }
+    return -1;
+}
+
+static vjp_status check_row_tensor(vjpi_call *call, int32_t i, vjpi_reason reason)
+{
+    const vjp_tensor *row = &call->tensors[i];
+    const char *name = call->op->tensors[i].name, *data = call->op->tensors[0].name;
+    int32_t axis = 0, naxes = axis_dims(call, &axis), s = 0;
+    bool keeps_dims = row->ndim == call->ndim;
+    if (!keeps_dims && row->ndim != call->ndim - naxes)
+        return vjpi_refuse(reason, VJP_BAD_SHAPE,
+                           "%s: ndim is %" PRId32 ", not %" PRId32 " or, with 1 at the axis, %"
+                           PRId32, name, row->ndim, call->ndim - naxes, call->ndim);
+    for (int32_t d = 0; d < call->ndim; d++) {
+        bool along = call->reduced[d] & VJPI_AXIS;
+        if (along && !keeps_dims)
+            continue;
+        int64_t expected = along ? 1 : call->shape[d];
+        if (row->shape[s] != expected && along)
+            return vjpi_refuse(reason, VJP_BAD_SHAPE,
+                               "%s: dim %" PRId32 " is %" PRId64 ", not 1: the rows of %s run along it",
+                               name, s, row->shape[s], data);
+        if (row->shape[s] != expected)
+            return vjpi_refuse(reason, VJP_BAD_SHAPE,
+                               "%s: dim %" PRId32 " is %" PRId64 ", dim %" PRId32
+                               " of %s is %" PRId64, name, s, row->shape[s], d, data, expected);
+        call->strides[i][d] = expected > 1 ? row->strides[s] : 0;
+        s++;
+    }
+    return VJP_OK;
+}
+
+static vjp_status check_shape(vjpi_call *call, int32_t i, bool channels_first, vjpi_reason reason)
+{
+    vjp_shape_rule rule = call->op->tensors[i].shape_rule;
     vjp_status status;
-    call->ndim = call->tensors[0].ndim;
-    memcpy(call->shape, call->tensors[0].shape, sizeof(call->shape));
-    for (int32_t i = 0; i < call->ntensors; i++) {
-        if (call->op->tensors[i].shape_rule == VJP_SHAPE_SLOPE) {
-            status = slope < 0 ? check_slope(call, i, channels_last, reason)
-                               : check_same_shape(call, i, slope, reason);
-            if (status != VJP_OK)
-                return status;
-            slope = slope < 0 ? i : slope;
-            view_slope(call, i, channels_last);
-        } else {
-            status = check_same_shape(call, i, 0, reason);
-            if (status != VJP_OK)
-                return status;
-            memcpy(call->strides[i], call->tensors[i].strides, sizeof(call->strides[i]));
-        }
+    if (rule == VJP_SHAPE_ROW)
+        return check_row_tensor(call, i, reason);
+    if (rule == VJP_SHAPE_PARAM) {
+        int32_t partner = shape_partner(call, i);
+        status = partner >= 0 ? check_same_shape(call, i, partner, reason)
+                              : check_param(call, i, channels_first, reason);
+        if (status == VJP_OK)
+            view_param(call, i, channels_first);
+        return status;
     }
-    return VJP_OK;
-}
-
-static vjp_status check_axis(vjpi_call *call, int64_t axis, bool given, vjpi_reason reason)
-{
-    const char *data = call->op->tensors[0].name;
-    if (call->ndim == 0)
-        return vjpi_refuse(reason, VJP_BAD_SHAPE, "%s: ndim is 0, %s needs an axis", data,
-                           call->op->info.name);
-    if (axis < -call->ndim || axis >= call->ndim)
-        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE,
-                           "attribute axis: %" PRId64 "%s is out of range, %s has %" PRId32
-                           " dim%s", axis, given ? "" : ", the default,", data, call->ndim,
-                           call->ndim == 1 ? "" : "s");
-    call->reduced[axis < 0 ? axis + call->ndim : axis] = true;
-    return VJP_OK;
+    status = check_same_shape(call, i, 0, reason);
+    if (status == VJP_OK)
+        memcpy(call->strides[i], call->tensors[i].strides, sizeof(call->strides[i]));
+    return status;
 }
 
 static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
@@ -259,7 +338,7 @@ static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
     for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
         const vjp_tensor *out = &call->tensors[i];
         const char *name = call->op->tensors[i].name;
-        if (vjpi_numel(out) == 0)
+        if (!vjpi_has(call->facts, i) || vjpi_numel(out) == 0)
             continue;
         int32_t d = 0;
         vjpi_answer shared = vjpi_overlaps_itself(out, &d);
@@ -277,28 +356,154 @@ static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
     return VJP_OK;
 }
 
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static vjp_status check_axis(vjpi_call *call, const vjp_attr_info *info, int64_t axis, bool given,
+                             vjpi_reason reason)
+{
+    const char *data = call->op->tensors[0].name;
+    if (call->ndim == 0)
+        return vjpi_refuse(reason, VJP_BAD_SHAPE, "%s: ndim is 0, %s needs an axis", data,
+                           call->op->info.name);
+    if (axis < -call->ndim || axis >= call->ndim)
+        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE,
+                           "attribute %s: %" PRId64 "%s is out of range, %s has %" PRId32
+                           " dim%s", info->name, axis, given ? "" : ", the default,", data,
+                           call->ndim, call->ndim == 1 ? "" : "s");
+    int32_t first = (int32_t)(axis < 0 ? axis + call->ndim : axis);
+    int32_t last = info->role == VJP_ROLE_AXES ? call->ndim - 1 : first;
+    for (int32_t d = first; d <= last; d++)
+        call->reduced[d] |= VJPI_AXIS;
+    return VJP_OK;
+}
+
+/* How many rows there are, and how long they are. */
+static void count_rows(vjpi_call *call)
+{
+    call->elements = vjpi_numel(&call->tensors[0]);
+    call->rows = call->length = 1;
+    for (int32_t d = 0; d < call->ndim; d++) {
+        int64_t *count = call->reduced[d] & VJPI_AXIS ? &call->length : &call->rows;
+        *count = __builtin_mul_overflow(*count, call->shape[d], count) ? 0 : *count;
+    }
+    call->constants[VJPI_COUNT_SLOT] = (double)call->length;
+}
+
+/* Positions along the axis are numbers of the compute type: it must have them all. */
+static vjp_status check_length(const vjpi_call *call, vjpi_reason reason)
+{
+    int64_t most = vjpi_compute_size(call->dtype) == 8 ? (int64_t)1 << 53 : 1 << 24;
+    bool ends = call->causal_dim >= 0;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        ends = ends || (call->op->roles[i] == VJPI_ROW_END && vjpi_has(call->facts, i));
+    if (call->length <= most || !(call->op->indexed || ends))
+        return VJP_OK;
+    return vjpi_refuse(reason, VJP_TOO_LARGE,
+                       "%s: the axis is %" PRId64 " long, %s in %s counts to %" PRId64,
+                       call->op->tensors[0].name, call->length, call->op->info.name,
+                       vjp_dtype_name(call->dtype), most);
+}
+
 /* ---- the call ----------------------------------------------------------------------------- */
 
-/* Give each attribute's value to whom it concerns. */
-static vjp_status apply_attrs(const vjp_attr *values, const bool *given, vjpi_call *call,
-                              vjpi_reason reason)
+static bool is_second_word(const vjp_attr_info *info, const char *word)
 {
-    vjp_status status = VJP_OK;
-    bool channels_last = false;
-    int32_t nconstants = 0;
-    for (int32_t a = 0; a < call->op->info.nattrs; a++) {
-        if (values[a].type == VJP_ATTR_F32)
-            call->constants[nconstants++] = values[a].value.f32;
-        if (values[a].type == VJP_ATTR_STR)
-            channels_last = strcmp(values[a].value.str, "NXC") == 0;
-        if (strcmp(call->op->choice, call->op->attrs[a].name) == 0)
-            call->choice = values[a].value.b;
+    return strncmp(info->choices, word, strlen(word)) != 0 || info->choices[strlen(word)] != '|';
+}
+
+/* What an attribute means for the call, shapes aside. */
+static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_call *call,
+                             vjpi_reason reason)
+{
+    const vjp_attr_info *info = &call->op->attrs[a];
+    bool set = value->type == VJP_ATTR_STR    ? is_second_word(info, value->value.str)
+               : value->type == VJP_ATTR_F64  ? value->value.f64 != 0
+               : value->type == VJP_ATTR_BOOL ? value->value.b != 0
+                                              : value->value.s64 != 0;
+    call->facts |= (uint32_t)set << (VJPI_ATTR_FACTS + a);
+    switch (info->role) {
+    case VJP_ROLE_CHOICE:
+        call->choice = set;
+        break;
+    case VJP_ROLE_CONSTANT:
+        call->constants[a] = value->value.f64;
+        break;
+    case VJP_ROLE_AXIS:
+    case VJP_ROLE_AXES:
+        return check_axis(call, info, value->value.s64, given, reason);
+    case VJP_ROLE_CAUSAL:
+        for (int32_t d = 0; d < call->ndim && set; d++)
+            call->causal_dim = d; /* settled below: the last dim that is not the axis */
+        break;
+    case VJP_ROLE_IGNORED:
+        call->ignored_label = value->value.s64;
+        call->constants[a] = (double)value->value.s64;
+        break;
+    case VJP_ROLE_HINT:
+    case VJP_ROLE_FLAG:
+    case VJP_ROLE_FORMAT:
+        break;
     }
-    status = check_shapes(call, channels_last, reason);
-    for (int32_t a = 0; a < call->op->info.nattrs && status == VJP_OK; a++)
-        if (values[a].type == VJP_ATTR_S64)
-            status = check_axis(call, values[a].value.s64, given[a], reason);
-    return status;
+    return VJP_OK;
+}
+
+static bool channels_first(const vjpi_op *op, const vjp_attr *values)
+{
+    for (int32_t a = 0; a < op->info.nattrs; a++)
+        if (op->attrs[a].role == VJP_ROLE_FORMAT)
+            return strcmp(values[a].value.str, "NCX") == 0;
+    return false;
+}
+
+static void settle_causal(vjpi_call *call)
+{
+    bool causal = call->causal_dim >= 0;
+    call->causal_dim = -1;
+    for (int32_t d = 0; d < call->ndim && causal; d++)
+        if (!(call->reduced[d] & VJPI_AXIS))
+            call->causal_dim = d;
+}
+
+/* The description of each tensor that is given. */
+static vjp_status take_tensors(const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
+                               vjpi_reason reason)
+{
+    const vjpi_op *op = call->op;
+    bool any_output = false;
+    for (int32_t i = 0; i < call->ntensors; i++) {
+        const char *name = op->tensors[i].name;
+        if (i >= ntensors || !tensors[i]) {
+            if (!(op->tensors[i].flags & VJP_TENSOR_OPTIONAL))
+                return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: required by %s, but not given",
+                                   name, op->info.name);
+            continue;
+        }
+        vjp_status status = vjpi_copy_struct(&call->tensors[i], sizeof(vjp_tensor),
+                                             sizeof(vjp_tensor), tensors[i],
+                                             tensors[i]->struct_size, name, reason);
+        if (status == VJP_OK)
+            status = vjpi_check_tensor(name, &call->tensors[i], reason);
+        if (status != VJP_OK)
+            return status;
+        call->facts |= 1u << i;
+        any_output = any_output || i >= op->info.ninputs;
+    }
+    if (!any_output)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: no output is wanted", op->info.name);
+    return VJP_OK;
+}
+
+/* Which parts of the operator the call asks for. */
+static void find_work(vjpi_call *call)
+{
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
+        call->sums = call->sums || (call->op->roles[i] == VJPI_SUM && vjpi_has(call->facts, i));
+        call->per_row =
+            call->per_row || (call->op->roles[i] == VJPI_PER_ROW && vjpi_has(call->facts, i));
+    }
+    for (int32_t pass = 0; pass < call->op->npasses - 1; pass++)
+        if (call->op->needs(pass, call->facts))
+            call->passes |= 1u << pass;
 }
 
 vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
@@ -314,21 +519,30 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s is NULL", name ? "tensors" : "op");
     if (!op)
         return vjpi_refuse(reason, VJP_BAD_OP, "no operator is named '%.64s'", name);
-    if (ntensors != op->info.ninputs + op->info.noutputs)
+    call->op = op;
+    call->causal_dim = -1;
+    call->ntensors = op->info.ninputs + op->info.noutputs;
+    if (ntensors < 0 || ntensors > call->ntensors)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "ntensors is %" PRId32 ", %s has %" PRId32, ntensors, op->info.name,
-                           op->info.ninputs + op->info.noutputs);
-    call->op = op;
-    call->ntensors = ntensors;
-    for (int32_t i = 0; i < ntensors; i++) {
-        status = vjpi_check_tensor(op->tensors[i].name, tensors[i], reason);
-        if (status != VJP_OK)
+                           call->ntensors);
+    if ((status = take_tensors(tensors, ntensors, call, reason)) != VJP_OK ||
+        (status = resolve_attrs(op, attrs, nattrs, values, given, reason)) != VJP_OK ||
+        (status = check_dtypes(call, reason)) != VJP_OK)
+        return status;
+    call->ndim = call->tensors[0].ndim;
+    memcpy(call->shape, call->tensors[0].shape, sizeof(call->shape));
+    for (int32_t a = 0; a < op->info.nattrs; a++)
+        if ((status = apply_attr(a, &values[a], given[a], call, reason)) != VJP_OK)
             return status;
-        call->tensors[i] = *tensors[i];
-    }
-    if ((status = resolve_attrs(op, attrs, nattrs, values, given, reason)) != VJP_OK ||
-        (status = check_dtypes(call, reason)) != VJP_OK ||
-        (status = apply_attrs(values, given, call, reason)) != VJP_OK)
+    settle_causal(call);
+    for (int32_t i = 0; i < call->ntensors; i++)
+        if (vjpi_has(call->facts, i) &&
+            (status = check_shape(call, i, channels_first(op, values), reason)) != VJP_OK)
+            return status;
+    count_rows(call);
+    find_work(call);
+    if ((status = check_length(call, reason)) != VJP_OK)
         return status;
     return check_outputs(call, reason);
 }

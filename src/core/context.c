@@ -2,6 +2,7 @@
 /* context.c - a device, its threads and its allocator; counted, so that plans may outlive the
  * caller's handle. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/internal.h"
 
@@ -17,19 +18,30 @@ static void default_deallocate(void *user, void *memory)
     free(memory);
 }
 
-/* The size first: a struct that is too small may end before the other fields. */
+vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *from, size_t size,
+                            const char *name, vjpi_reason reason)
+{
+    if (size < least)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                           "%s: struct_size is %zu, at least %zu is needed", name, size, least);
+    memset(to, 0, to_size);
+    memcpy(to, from, size < to_size ? size : to_size);
+    for (size_t i = to_size; i < size; i++)
+        if (((const unsigned char *)from)[i] != 0)
+            return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                               "%s: byte %zu is set, but this library knows %zu bytes of the struct",
+                               name, i, to_size);
+    return VJP_OK;
+}
+
 static vjp_status check_options(const vjp_context_options *options, vjpi_reason reason)
 {
-    if (options->struct_size < sizeof(vjp_context_options))
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                           "options: struct_size is %zu, at least %zu is needed",
-                           options->struct_size, sizeof(vjp_context_options));
     if (options->num_threads < 0)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "options: num_threads is %d",
                            (int)options->num_threads);
     if (!options->allocate != !options->deallocate)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                           "options: allocate and deallocate go together, one is NULL");
+                           "options: set both allocate and deallocate, or neither");
     return VJP_OK;
 }
 
@@ -48,32 +60,53 @@ vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **
 {
     static const vjp_context_options defaults = VJP_CONTEXT_DEFAULTS;
     vjpi_reason reason = vjpi_reason_begin(text, text_size);
+    vjp_context_options own;
     vjp_status status;
     if (!ctx)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "ctx is NULL");
     *ctx = NULL;
     options = options ? options : &defaults;
-    status = check_options(options, reason);
-    if (status != VJP_OK)
+    status = vjpi_copy_struct(&own, sizeof(own), sizeof(own), options, options->struct_size,
+                              "options", reason);
+    if (status != VJP_OK || (status = check_options(&own, reason)) != VJP_OK)
         return status;
-    vjp_context made = { .options = *options };
-    if (!made.options.allocate) {
-        made.options.allocate = default_allocate;
-        made.options.deallocate = default_deallocate;
+    if (!own.allocate) {
+        own.allocate = default_allocate;
+        own.deallocate = default_deallocate;
     }
-    made.backend = choose_backend(&made.options, reason);
-    if (!made.backend)
+    const vjpi_backend *backend = choose_backend(&own, reason);
+    if (!backend)
         return VJP_NO_DEVICE;
-    atomic_init(&made.references, 1);
-    atomic_init(&made.error, 0);
-    status = made.backend->open(&made, reason);
-    if (status != VJP_OK)
-        return status;
-    *ctx = vjpi_allocate(&made, sizeof(made));
-    if (!*ctx)
+    size_t size = sizeof(vjp_context) + backend->context_size;
+    vjp_context *made = own.allocate(own.allocator_user, size);
+    if (!made)
         return vjpi_refuse(reason, VJP_NO_MEMORY, "no memory for a context");
-    **ctx = made;
-    return VJP_OK;
+    memset(made, 0, size);
+    made->options = own;
+    made->backend = backend;
+    atomic_init(&made->references, 1);
+    status = backend->open(made, reason);
+    made->options.isa = NULL; /* the caller's string need not outlive the call */
+    if (status == VJP_OK)
+        *ctx = made;
+    else
+        vjpi_deallocate(made, made);
+    return status;
+}
+
+vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason)
+{
+    static _Atomic(vjp_context *) shared; /* lives as long as the process */
+    vjp_context *expected = NULL;
+    *ctx = atomic_load_explicit(&shared, memory_order_acquire);
+    if (*ctx)
+        return VJP_OK;
+    vjp_status status = vjp_context_create(NULL, ctx, reason.text, reason.size);
+    if (status == VJP_OK && !atomic_compare_exchange_strong(&shared, &expected, *ctx)) {
+        vjp_context_destroy(*ctx); /* another thread was first */
+        *ctx = expected;
+    }
+    return status;
 }
 
 void vjp_context_destroy(vjp_context *ctx)

@@ -14,12 +14,6 @@
 
 /* ---- table.c ------------------------------------------------------------------------------ */
 
-typedef enum vjpi_op_kind {
-    VJPI_MAP,  /* FULL outputs only */
-    VJPI_FOLD, /* a SUM output */
-    VJPI_ROW   /* a sum along an axis that the outputs need */
-} vjpi_op_kind;
-
 /* Formulas by number: each is a row of kernels in every (ISA, dtype) table. */
 typedef enum vjpi_formula {
 #define OP(name, ...) VJPI_FORMULA_##name,
@@ -31,13 +25,20 @@ typedef struct vjpi_op {
     vjp_op_info info; /* first: the public row is this row */
     const vjp_tensor_info *tensors;
     const vjp_attr_info *attrs;
-    vjpi_op_kind kind;
+    const vjp_bound_info *bounds;
+    const uint8_t *roles;    /* of the tensors: limits.h */
+    const double *stand_ins; /* what an input that is not given is read as */
     vjpi_formula formula;
-    const char *choice; /* the CHOICE attribute's name; "" if there is none */
-    int32_t nfull;      /* outputs ninputs .. ninputs + nfull - 1 are FULL, the rest SUM */
+    int32_t npasses, nvalues;                 /* over a row; what they leave for it */
+    uint8_t reductions[VJPI_MAX_PASSES];      /* values that each pass leaves: limits.h */
+    bool indexed;                             /* the formula asks for the position along the axis */
+    bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
 } vjpi_op;
 
 const vjpi_op *vjpi_op_find(const char *name);
+
+/* Bytes of an element of the dtype that `dtype` is computed in; 0 for labels and masks. */
+size_t vjpi_compute_size(vjp_dtype dtype);
 
 #define VJPI_VERSION (VJP_VERSION_MAJOR * 10000 + VJP_VERSION_MINOR * 100 + VJP_VERSION_PATCH)
 
@@ -58,37 +59,60 @@ vjpi_reason vjpi_reason_begin(char *text, size_t size);
 
 typedef struct vjpi_backend vjpi_backend;
 
+/* The backend's own part of a context is behind it. */
 struct vjp_context {
     vjp_context_options options;
     const vjpi_backend *backend;
-    atomic_int references;      /* the caller's and one per plan */
-    const struct vjpi_isa *isa; /* CPU: whose kernels run */
-    int64_t cache_size;         /* CPU: bytes of the last-level cache */
-    atomic_int error;           /* CUDA: the last error that the device reported; 0: none */
-    int32_t arch;               /* CUDA: 90 for compute capability 9.0 */
-    char arch_name[16];         /* CUDA: "sm_90" */
+    atomic_int references; /* the caller's and one per plan */
+    _Alignas(16) char state[];
 };
 
 void *vjpi_allocate(const vjp_context *ctx, size_t size);
 void vjpi_deallocate(const vjp_context *ctx, void *memory);
 void vjpi_context_retain(vjp_context *ctx);
 
+/* The context of vjp_compute(NULL, ...), made by the first call. */
+vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason);
+
+/* Copy a caller's struct that may be older or newer than ours: `size` is its own struct_size. What
+ * it does not have is 0 here; what we do not know must be 0 there. Refuses less than `least`. */
+vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *from, size_t size,
+                            const char *name, vjpi_reason reason);
+
 /* ---- check.c ------------------------------------------------------------------------------ */
+
+/* Sets of dims: those that rows run along, and those that SUM outputs are summed over. */
+enum {
+    VJPI_AXIS = 1,
+    VJPI_SUMMED = 2
+};
 
 /* One operator call, found valid: everything a backend needs and nothing it must check. */
 typedef struct vjpi_call {
     const vjpi_op *op;
-    bool choice;                               /* the CHOICE attribute's value */
-    vjp_dtype dtype;                           /* of the SAME tensors */
-    bool wide;                                 /* the WIDE tensors are f32 beside a 16-bit dtype */
+    int32_t choice;           /* the CHOICE attribute's value */
+    uint32_t facts;           /* limits.h */
+    vjp_dtype dtype;          /* of the SAME tensors */
+    bool mixed;               /* a tensor that kernels load or store has another dtype */
     int32_t ntensors;
     vjp_tensor tensors[VJPI_MAX_TENSORS];
-    int32_t ndim;                              /* the data's shape: that of input 0 */
+    int32_t ndim;             /* the data's shape: that of input 0 */
     int64_t shape[VJP_MAX_DIMS];
     int64_t strides[VJPI_MAX_TENSORS][VJP_MAX_DIMS]; /* each tensor viewed in the data's shape */
-    bool reduced[VJP_MAX_DIMS];                /* dims that SUM outputs or row sums run over */
-    float constants[VJPI_MAX_ATTRS];          /* the F32 attributes in order */
+    uint8_t reduced[VJP_MAX_DIMS]; /* the sets that the dim is in */
+    int64_t elements, rows;   /* of the data; the rows it has along the axis */
+    int64_t length;           /* of the axis */
+    bool sums, per_row;       /* some SUM output is wanted; some PER_ROW output */
+    uint32_t passes;          /* bit i: pass i is needed, the last one aside */
+    int32_t causal_dim;       /* the dim that counts rows where they end at the diagonal; -1 */
+    int64_t ignored_label;    /* of labels that need not be in range */
+    double constants[VJPI_MAX_ATTRS + 1]; /* attributes by index; the length of the axis */
 } vjpi_call;
+
+static inline bool vjpi_has(uint32_t facts, int32_t tensor)
+{
+    return facts >> tensor & 1;
+}
 
 vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
@@ -104,23 +128,28 @@ int64_t vjpi_numel(const vjp_tensor *tensor);
 /* Bytes of the first n tensors; as a double, since together they may pass 63 bits. */
 double vjpi_total_bytes(const vjpi_call *call, int32_t n);
 
-/* The workspace that a plan may ask for: 256 KiB or, if that is more, 1/16 of its inputs' bytes. */
+/* The workspace that wide rows of sums may take: 256 KiB or, if that is more, 1/16 of the inputs. */
 double vjpi_workspace_limit(const vjpi_call *call);
+
+/* The constants of a formula in the compute type, as kernels read them. */
+void vjpi_set_constants(const vjpi_call *call, void *constants);
 
 /* ---- the devices -------------------------------------------------------------------------- */
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
- * plan_size bytes, aligned to 16, zeroed. run is handed arguments that were found valid.
- * allocate, deallocate and finish serve vjp_compute: memory that kernels can reach, and the wait
- * for what was queued. */
+ * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run is
+ * handed arguments that were found valid, with the data of inputs and outputs by tensor, NULL for
+ * those that are not given. allocate, deallocate and finish serve vjp_compute: memory that kernels
+ * can reach, and the wait for what was queued. */
 struct vjpi_backend {
-    size_t plan_size;
+    size_t context_size, plan_size;
+    bool host_memory; /* the caller's buffers can be read here */
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
     const char *(*isa)(const vjp_context *ctx);
     const char *(*error)(const vjp_context *ctx);
     vjp_status (*prepare)(vjp_context *ctx, const vjpi_call *call, void *state,
                           size_t *workspace_size, vjpi_reason reason);
-    vjp_status (*run)(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+    vjp_status (*run)(vjp_context *ctx, const void *state, char *const *data, void *workspace,
                       void *stream);
     void *(*allocate)(const vjp_context *ctx, size_t size);
     void (*deallocate)(const vjp_context *ctx, void *memory);
@@ -129,16 +158,18 @@ struct vjpi_backend {
 
 extern const vjpi_backend vjpi_backend_cpu;
 
-/* module.c: the backend of libvjp_cuda.so, which lies beside libvjp.so; NULL and a reason if it
- * cannot be had. The module exports one vjpi_module, by the name below. */
+/* module.c: the backend of libvjp_cuda.so, which is beside libvjp.so; NULL and a reason if it
+ * cannot be loaded. The module exports one vjpi_module, by the name below. */
 const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
 
 #define VJPI_CUDA_MODULE "libvjp_cuda.so"
 #define VJPI_CUDA_SYMBOL "vjpi_cuda_module"
 
 typedef struct vjpi_module {
-    int32_t version; /* VJPI_VERSION of the library it was built with */
-    size_t sizes[2]; /* of a context and of a call: both sides must see the same structs */
+    int32_t version;     /* VJPI_VERSION of the library it was built with */
+    uint64_t table_hash; /* VJPI_TABLE_HASH of the build: of ops.def, dtypes.def and the structs
+                            above. Kernels are found by position: with another table they would
+                            compute another operator. */
     const vjpi_backend *backend;
 } vjpi_module;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout.c - drop dims of size 1, turn negative strides, sort, merge.
  *
- * The order follows the first output: what is written goes in the order of memory, and inputs in
- * other layouts are brought to it (cpu/tile.c). */
+ * The order follows the first output with a value per element: what is written goes in the order of
+ * memory, and inputs in other layouts are brought to it (cpu/tile.c). Without one it follows the
+ * first input. */
+#include <math.h>
 #include <string.h>
 
 #include "core/layout.h"
@@ -22,8 +24,9 @@ double vjpi_total_bytes(const vjpi_call *call, int32_t n)
 {
     double bytes = 0;
     for (int32_t i = 0; i < n; i++)
-        bytes += (double)vjpi_numel(&call->tensors[i]) *
-                 (double)vjp_dtype_size(call->tensors[i].dtype);
+        if (vjpi_has(call->facts, i))
+            bytes += (double)vjpi_numel(&call->tensors[i]) *
+                     (double)vjp_dtype_size(call->tensors[i].dtype);
     return bytes;
 }
 
@@ -33,10 +36,33 @@ double vjpi_workspace_limit(const vjpi_call *call)
     return share > 256 << 10 ? share : 256 << 10;
 }
 
-/* Turn dim d around in every operand if the output walks it downwards. */
-static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t output)
+/* A constant and what rounding it lost. Any NaN becomes the one that the lanes want. */
+static void set_constant(double exact, int32_t slot, size_t compute_size, void *constants)
 {
-    if (dim->step[output] >= 0)
+    float narrow = isnan(exact) ? NAN : (float)exact;
+    double wide = isnan(exact) ? (double)NAN : exact;
+    double lost = isfinite(narrow) ? exact - (double)narrow : 0;
+    if (compute_size == sizeof(double)) {
+        ((double *)constants)[slot] = wide;
+        return;
+    }
+    ((float *)constants)[slot] = narrow;
+    if (slot < VJPI_COUNT_SLOT)
+        ((float *)constants)[VJPI_LOW_SLOTS + slot] = (float)lost;
+}
+
+void vjpi_set_constants(const vjpi_call *call, void *constants)
+{
+    size_t size = vjpi_compute_size(call->dtype);
+    for (int32_t a = 0; a < call->op->info.nattrs; a++)
+        set_constant(call->constants[a], a, size, constants);
+    set_constant(call->constants[VJPI_COUNT_SLOT], VJPI_COUNT_SLOT, size, constants);
+}
+
+/* Turn the dim around in every operand if the leading one walks it downwards. */
+static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t leader)
+{
+    if (dim->step[leader] >= 0)
         return;
     for (int32_t i = 0; i < loop->noperands; i++) {
         loop->offset[i] += (dim->n - 1) * dim->step[i];
@@ -44,10 +70,16 @@ static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t output)
     }
 }
 
-static void insert_sorted(vjpi_loop *loop, const vjpi_dim *dim, int32_t output)
+static int64_t magnitude(int64_t a)
+{
+    return a < 0 ? -a : a;
+}
+
+static void insert_sorted(vjpi_loop *loop, const vjpi_dim *dim, int32_t leader)
 {
     int32_t at = loop->ndim++;
-    for (; at > 0 && loop->dims[at - 1].step[output] < dim->step[output]; at--)
+    int64_t step = magnitude(dim->step[leader]);
+    for (; at > 0 && magnitude(loop->dims[at - 1].step[leader]) < step; at--)
         loop->dims[at] = loop->dims[at - 1];
     loop->dims[at] = *dim;
 }
@@ -78,30 +110,93 @@ static void merge(vjpi_loop *loop)
     loop->ndim = loop->ndim > 0 ? kept + 1 : 0;
 }
 
-void vjpi_layout(const vjpi_call *call, int64_t rowsum_size, vjpi_loop *loop)
+/* The operand that the loop's order follows. */
+static int32_t leading_operand(const vjpi_call *call)
 {
-    int32_t output = call->op->info.ninputs;
-    int64_t rowsum_step[VJP_MAX_DIMS], dense = rowsum_size;
-    memset(loop, 0, sizeof(*loop));
-    loop->noperands = call->ntensors + (rowsum_size > 0);
-    for (int32_t i = 0; i < call->ntensors; i++)
-        loop->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
-    if (rowsum_size > 0)
-        loop->size[call->ntensors] = rowsum_size;
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++)
+        if (call->op->roles[i] == VJPI_FULL && vjpi_has(call->facts, i))
+            return i;
+    return 0;
+}
+
+/* Does it matter where along its row an element is? Then the axis keeps its direction. */
+static bool asks_position(const vjpi_call *call)
+{
+    bool asks = call->op->indexed;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        asks = asks || call->op->roles[i] == VJPI_ROW_END;
+    return asks;
+}
+
+/* The steps of a dense array with an element of `size` bytes per row. */
+static void dense_row_steps(const vjpi_call *call, int64_t size, int64_t *step)
+{
     for (int32_t d = call->ndim - 1; d >= 0; d--) {
-        rowsum_step[d] = call->reduced[d] ? 0 : dense;
-        dense *= call->reduced[d] ? 1 : call->shape[d];
+        bool along = call->reduced[d] & VJPI_AXIS;
+        step[d] = along ? 0 : size;
+        size *= along ? 1 : call->shape[d];
+    }
+}
+
+static bool is_row_tensor(const vjpi_call *call, int32_t i)
+{
+    return call->op->tensors[i].shape_rule == VJP_SHAPE_ROW;
+}
+
+void vjpi_layout(const vjpi_call *call, bool dense_rows, vjpi_loop *loop)
+{
+    int32_t leader = leading_operand(call);
+    int64_t compute = (int64_t)vjpi_compute_size(call->dtype), row_step[VJP_MAX_DIMS];
+    bool keeps_axis = asks_position(call);
+    memset(loop, 0, sizeof(*loop));
+    dense_row_steps(call, compute, row_step);
+    loop->noperands = call->ntensors + (dense_rows ? call->op->nvalues : 0) +
+                      (call->causal_dim >= 0);
+    for (int32_t i = 0; i < loop->noperands; i++) {
+        bool dense = i >= call->ntensors || (dense_rows && is_row_tensor(call, i));
+        loop->size[i] = dense                        ? compute
+                        : vjpi_has(call->facts, i) ? (int64_t)vjp_dtype_size(call->tensors[i].dtype)
+                                                   : 0;
     }
     for (int32_t d = 0; d < call->ndim; d++) {
         vjpi_dim dim = { .n = call->shape[d], .reduced = call->reduced[d] };
         if (dim.n == 1)
             continue;
         for (int32_t i = 0; i < call->ntensors; i++)
+            dim.step[i] = dense_rows && is_row_tensor(call, i)
+                              ? row_step[d] : call->strides[i][d] * loop->size[i];
+        for (int32_t i = call->ntensors; i < loop->noperands; i++)
+            dim.step[i] = row_step[d];
+        if (call->causal_dim >= 0)
+            dim.step[loop->noperands - 1] = d == call->causal_dim;
+        if (!(keeps_axis && dim.reduced & VJPI_AXIS))
+            turn_upwards(loop, &dim, leader);
+        insert_sorted(loop, &dim, leader);
+    }
+    merge(loop);
+}
+
+void vjpi_layout_rows(const vjpi_call *call, vjpi_loop *loop)
+{
+    int32_t dense = call->ntensors;
+    int64_t compute = (int64_t)vjpi_compute_size(call->dtype), row_step[VJP_MAX_DIMS];
+    memset(loop, 0, sizeof(*loop));
+    dense_row_steps(call, compute, row_step);
+    loop->noperands = dense + 1 + (call->causal_dim >= 0);
+    for (int32_t i = 0; i < dense; i++)
+        if (is_row_tensor(call, i) && vjpi_has(call->facts, i))
+            loop->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    loop->size[dense] = compute;
+    for (int32_t d = 0; d < call->ndim; d++) {
+        vjpi_dim dim = { .n = call->shape[d] };
+        if (dim.n == 1 || call->reduced[d] & VJPI_AXIS)
+            continue;
+        for (int32_t i = 0; i < dense; i++)
             dim.step[i] = call->strides[i][d] * loop->size[i];
-        if (rowsum_size > 0)
-            dim.step[call->ntensors] = rowsum_step[d];
-        turn_upwards(loop, &dim, output);
-        insert_sorted(loop, &dim, output);
+        dim.step[dense] = row_step[d];
+        if (call->causal_dim >= 0)
+            dim.step[dense + 1] = d == call->causal_dim;
+        insert_sorted(loop, &dim, dense);
     }
     merge(loop);
 }

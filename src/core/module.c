@@ -46,7 +46,7 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
     const vjpi_module *module;
     void *handle;
     if (!own_folder[0]) {
-        vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: cannot tell where this library lies");
+        vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: cannot determine the folder of libvjp.so");
         return NULL;
     }
     snprintf(path, sizeof(path), "%s/" VJPI_CUDA_MODULE, own_folder);
@@ -56,9 +56,9 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
         vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s", dlerror());
         return NULL;
     }
-    if (module->version != VJPI_VERSION || module->sizes[0] != sizeof(vjp_context) ||
-        module->sizes[1] != sizeof(vjpi_call)) {
-        vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: " VJPI_CUDA_MODULE " belongs to another version");
+    if (module->version != VJPI_VERSION || module->table_hash != VJPI_TABLE_HASH) {
+        vjpi_refuse(reason, VJP_NO_DEVICE,
+                    "CUDA: " VJPI_CUDA_MODULE " was built from another version of the library");
         return NULL;
     }
     return module->backend;

@@ -3,6 +3,7 @@
  *
  * What can be known before the addresses are is decided at creation. What is left for each run:
  * NULL, alignment, overlap (a comparison of ranges unless tensors share memory) and workspace. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/internal.h"
@@ -10,7 +11,9 @@
 struct vjp_plan {
     vjp_context *ctx;
     const vjpi_op *op;
+    uint32_t facts;  /* which tensors it has */
     int32_t ntensors;
+    int64_t length, ignored_label; /* what labels are checked against */
     size_t workspace_size;
     vjpi_span span[VJPI_MAX_TENSORS];
     size_t alignment[VJPI_MAX_TENSORS];
@@ -39,8 +42,13 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
     memset(made, 0, sizeof(*made) + ctx->backend->plan_size);
     made->ctx = ctx;
     made->op = call.op;
-    made->ntensors = ntensors;
-    for (int32_t i = 0; i < ntensors; i++) {
+    made->facts = call.facts;
+    made->ntensors = call.ntensors;
+    made->length = call.length;
+    made->ignored_label = call.ignored_label;
+    for (int32_t i = 0; i < call.ntensors; i++) {
+        if (!vjpi_has(call.facts, i))
+            continue;
         made->tensors[i] = call.tensors[i];
         made->span[i] = vjpi_tensor_span(&call.tensors[i]);
         made->alignment[i] = vjp_dtype_size(call.tensors[i].dtype);
@@ -74,27 +82,30 @@ static const char *name_of(const vjp_plan *plan, int32_t i)
     return plan->op->tensors[i].name;
 }
 
+/* ---- what each run is asked --------------------------------------------------------------- */
+
 /* Does output i at address a overlap tensor j at b, other than in place? */
-static vjpi_answer overlap(const vjp_plan *plan, int32_t i, int32_t j, const void *a, const void *b)
+static vjpi_answer overlap_of(const vjp_plan *plan, int32_t i, int32_t j, const void *a,
+                              const void *b)
 {
     vjpi_span out = plan->span[i], other = plan->span[j];
     int64_t distance = (int64_t)((uintptr_t)b - (uintptr_t)a);
     if (out.low == out.high || other.low == other.high || distance >= out.high - other.low ||
         distance <= out.low - other.high)
         return VJPI_NO;
-    if (a == b && j < plan->op->info.ninputs &&
+    if (a == b && j < plan->op->info.ninputs && plan->op->roles[i] != VJPI_PER_ROW &&
         vjpi_same_view(&plan->tensors[i], &plan->tensors[j]))
         return VJPI_NO;
     return vjpi_overlap(&plan->tensors[i], &plan->tensors[j], distance);
 }
 
-/* An output may lie where an input does, exactly; nowhere else near another tensor. */
-static vjp_status check_overlaps(const vjp_plan *plan, void *const *buffers, vjpi_reason reason)
+/* An output may share memory with an input exactly, and with no other tensor. */
+static vjp_status check_aliases(const vjp_plan *plan, char *const *data, vjpi_reason reason)
 {
     int32_t ninputs = plan->op->info.ninputs;
     for (int32_t i = ninputs; i < plan->ntensors; i++)
         for (int32_t j = 0; j < i; j++) {
-            vjpi_answer shared = overlap(plan, i, j, buffers[i], buffers[j]);
+            vjpi_answer shared = overlap_of(plan, i, j, data[i], data[j]);
             if (shared != VJPI_NO)
                 return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
                                    shared == VJPI_YES ? "overlaps" : "may overlap",
@@ -104,55 +115,118 @@ static vjp_status check_overlaps(const vjp_plan *plan, void *const *buffers, vjp
     return VJP_OK;
 }
 
-static vjp_status check_run(const vjp_plan *plan, void *const *buffers, const void *workspace,
-                            size_t workspace_size, vjpi_reason reason)
+static int64_t label_at(const vjp_tensor *labels, const char *data, int64_t offset)
 {
-    if (!plan || !buffers)
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s is NULL", plan ? "buffers" : "plan");
+    int32_t narrow;
+    int64_t label;
+    if (labels->dtype == VJP_S32) {
+        memcpy(&narrow, data + offset * (int64_t)sizeof(narrow), sizeof(narrow));
+        return narrow;
+    }
+    memcpy(&label, data + offset * (int64_t)sizeof(label), sizeof(label));
+    return label;
+}
+
+/* Each label is a position along the axis, or the one to ignore. Rows are counted in the order of
+ * the labels' own shape. */
+static vjp_status check_labels(const vjp_plan *plan, int32_t tensor, const char *data,
+                               vjpi_reason reason)
+{
+    const vjp_tensor *labels = &plan->tensors[tensor];
+    int64_t index[VJP_MAX_DIMS] = { 0 }, offset = 0, rows = vjpi_numel(labels);
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t label = label_at(labels, data, offset);
+        if ((label < 0 || label >= plan->length) && label != plan->ignored_label)
+            return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                               "%s: row %" PRId64 " has %" PRId64 ", not 0 to %" PRId64,
+                               name_of(plan, tensor), row, label, plan->length - 1);
+        for (int32_t d = labels->ndim - 1; d >= 0; d--) {
+            offset += labels->strides[d];
+            if (++index[d] < labels->shape[d])
+                break;
+            offset -= index[d] * labels->strides[d];
+            index[d] = 0;
+        }
+    }
+    return VJP_OK;
+}
+
+static vjp_status check_addresses(const vjp_plan *plan, char *const *data, vjpi_reason reason)
+{
     for (int32_t i = 0; i < plan->ntensors; i++) {
-        if (!buffers[i] && plan->span[i].low != plan->span[i].high)
-            return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: its data is NULL", name_of(plan, i));
-        if ((uintptr_t)buffers[i] & (plan->alignment[i] - 1))
+        if (!data[i] && plan->span[i].low != plan->span[i].high)
+            return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: data pointer is NULL",
+                               name_of(plan, i));
+        if (data[i] && (uintptr_t)data[i] & (plan->alignment[i] - 1))
             return vjpi_refuse(reason, VJP_BAD_ALIGNMENT,
-                               "%s: its data is not aligned to %zu bytes", name_of(plan, i),
+                               "%s: data pointer is not aligned to %zu bytes", name_of(plan, i),
                                plan->alignment[i]);
     }
-    vjp_status status = check_overlaps(plan, buffers, reason);
+    return check_aliases(plan, data, reason);
+}
+
+/* Are these arguments of a run valid? Their addresses go to data[], by tensor. */
+static vjp_status check_run(const vjp_plan *plan, const void *const *inputs, void *const *outputs,
+                            const void *workspace, size_t workspace_size, char **data,
+                            vjpi_reason reason)
+{
+    vjp_status status;
+    if (!plan || !inputs || !outputs)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s is NULL",
+                           !plan ? "plan" : !inputs ? "inputs" : "outputs");
+    int32_t ninputs = plan->op->info.ninputs;
+    for (int32_t i = 0; i < plan->ntensors; i++) {
+        data[i] = NULL;
+        if (vjpi_has(plan->facts, i)) /* inputs are not written: the kernels take one type */
+            data[i] = i < ninputs ? (char *)(uintptr_t)inputs[i] : outputs[i - ninputs];
+    }
+    status = check_addresses(plan, data, reason);
     if (status != VJP_OK)
         return status;
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",
                            workspace ? workspace_size : 0, plan->workspace_size);
+    for (int32_t i = 0; i < ninputs && plan->ctx->backend->host_memory; i++)
+        if (vjpi_has(plan->facts, i) && plan->op->tensors[i].flags & VJP_TENSOR_LABEL &&
+            (status = check_labels(plan, i, data[i], reason)) != VJP_OK)
+            return status;
     return VJP_OK;
 }
 
-vjp_status vjp_plan_check(const vjp_plan *plan, void *const *buffers, const void *workspace,
-                          size_t workspace_size, char *text, size_t text_size)
+vjp_status vjp_plan_check(const vjp_plan *plan, const void *const *inputs, void *const *outputs,
+                          const void *workspace, size_t workspace_size, char *text,
+                          size_t text_size)
 {
-    return check_run(plan, buffers, workspace, workspace_size, vjpi_reason_begin(text, text_size));
+    char *data[VJPI_MAX_TENSORS];
+    return check_run(plan, inputs, outputs, workspace, workspace_size, data,
+                     vjpi_reason_begin(text, text_size));
 }
 
-vjp_status vjp_plan_run(const vjp_plan *plan, void *const *buffers, void *workspace,
-                        size_t workspace_size, void *stream)
+vjp_status vjp_plan_run(const vjp_plan *plan, const void *const *inputs, void *const *outputs,
+                        void *workspace, size_t workspace_size, void *stream)
 {
-    vjpi_reason unsaid = { NULL, 0 };
-    vjp_status status = check_run(plan, buffers, workspace, workspace_size, unsaid);
+    const vjpi_reason unsaid = { NULL, 0 };
+    char *data[VJPI_MAX_TENSORS];
+    vjp_status status =
+        check_run(plan, inputs, outputs, workspace, workspace_size, data, unsaid);
     if (status != VJP_OK)
         return status;
-    return plan->ctx->backend->run(plan->ctx, plan->state, buffers, workspace, stream);
+    return plan->ctx->backend->run(plan->ctx, plan->state, data, workspace, stream);
 }
 
-static vjp_status run_once(vjp_plan *plan, void *const *buffers, vjpi_reason reason)
+static vjp_status run_once(vjp_plan *plan, const void *const *inputs, void *const *outputs,
+                           vjpi_reason reason)
 {
     const vjpi_backend *backend = plan->ctx->backend;
     size_t size = plan->workspace_size;
     void *workspace = size > 0 ? backend->allocate(plan->ctx, size) : NULL;
+    char *data[VJPI_MAX_TENSORS];
     vjp_status status;
     if (size > 0 && !workspace)
         return vjpi_refuse(reason, VJP_NO_MEMORY, "no memory for a workspace of %zu bytes", size);
-    status = check_run(plan, buffers, workspace, size, reason);
+    status = check_run(plan, inputs, outputs, workspace, size, data, reason);
     if (status == VJP_OK) {
-        status = backend->run(plan->ctx, plan->state, buffers, workspace, NULL);
+        status = backend->run(plan->ctx, plan->state, data, workspace, NULL);
         if (status == VJP_OK)
             status = backend->finish(plan->ctx);
         if (status != VJP_OK)
@@ -164,20 +238,19 @@ static vjp_status run_once(vjp_plan *plan, void *const *buffers, vjpi_reason rea
 }
 
 vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs, int32_t nattrs,
-                       const vjp_tensor *const *tensors, void *const *buffers, int32_t ntensors,
-                       char *text, size_t text_size)
+                       const vjp_tensor *const *tensors, int32_t ntensors,
+                       const void *const *inputs, void *const *outputs, char *text,
+                       size_t text_size)
 {
-    vjp_context *own = NULL;
     vjp_plan *plan = NULL;
     vjp_status status = VJP_OK;
     if (!ctx)
-        status = vjp_context_create(NULL, &own, text, text_size);
+        status = vjpi_default_context(&ctx, vjpi_reason_begin(text, text_size));
     if (status == VJP_OK)
-        status = vjp_plan_create(ctx ? ctx : own, op, attrs, nattrs, tensors, ntensors, &plan,
-                                 text, text_size);
+        status = vjp_plan_create(ctx, op, attrs, nattrs, tensors, ntensors, &plan, text,
+                                 text_size);
     if (status == VJP_OK)
-        status = run_once(plan, buffers, vjpi_reason_begin(text, text_size));
+        status = run_once(plan, inputs, outputs, vjpi_reason_begin(text, text_size));
     vjp_plan_destroy(plan);
-    vjp_context_destroy(own);
     return status;
 }

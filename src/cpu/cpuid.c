@@ -74,15 +74,24 @@ static bool has_scalar(void)
 #include "isas.def"
 #undef ISA_any
 
-const vjpi_isa *vjpi_best_isa(const char *cap)
-{
-    static const struct {
-        const vjpi_isa *isa;
-        bool (*has)(void);
-    } isas[] = {
+static const struct {
+    const vjpi_isa *isa;
+    bool (*has)(void);
+} isas[] = {
 #define ISA_any(name) { &vjpi_isa_##name, has_##name },
 #include "isas.def"
-    };
+};
+
+const vjpi_isa *vjpi_lower_isa(const vjpi_isa *a, const vjpi_isa *b)
+{
+    size_t i = 0;
+    while (isas[i].isa != a && isas[i].isa != b)
+        i++;
+    return isas[i].isa;
+}
+
+const vjpi_isa *vjpi_best_isa(const char *cap)
+{
     const vjpi_isa *best = NULL;
     for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
         if (isas[i].has())

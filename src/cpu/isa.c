@@ -10,7 +10,6 @@
 
 #define DTYPE(name, suffix, size, compute) extern const vjpi_kernel_set SET(name);
 #include "dtypes.def"
-#undef DTYPE
 
 extern const vjpi_isa JOIN(vjpi_isa_, VJPI_ISA);
 const vjpi_isa JOIN(vjpi_isa_, VJPI_ISA) = {
@@ -18,6 +17,5 @@ const vjpi_isa JOIN(vjpi_isa_, VJPI_ISA) = {
     {
 #define DTYPE(name, suffix, size, compute) [VJP_##suffix] = &SET(name),
 #include "dtypes.def"
-#undef DTYPE
     }
 };

@@ -2,8 +2,9 @@
 /* kernels.h - what the schedulers (map.c, fold.c, row.c) ask of the loops (loops.c).
  *
  * A kernel works on a tile: rows x n elements in which every operand is, along n, either dense or
- * one repeated element. Operands are the operator's inputs, its FULL outputs, then the row sums
- * where it has any (in the compute type). */
+ * one repeated element. Operands are the operator's tensors in order, then the values that passes
+ * leave for a row. Row inputs and row values are arrays of the compute type by then. A tensor that
+ * is not given is a repeated element, and so is an output that is not wanted. */
 #ifndef VJPI_KERNELS_H
 #define VJPI_KERNELS_H
 
@@ -21,31 +22,41 @@ typedef struct vjpi_tile {
     ptrdiff_t rows, n;
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t row_step[VJPI_MAX_OPERANDS]; /* bytes */
-    unsigned repeated;                     /* bit i: operand i is one element along n */
-    bool stream;                           /* store past the caches */
-    const float *constants;
+    uint32_t repeated;       /* bit i: operand i is one element along n */
+    uint32_t facts;          /* limits.h */
+    uint32_t passes;         /* bit i: pass i is needed */
+    bool non_temporal;       /* stores bypass the caches */
+    bool axis_inner;         /* rows of the operator run along n */
+    ptrdiff_t axis_row;      /* 1: they run across the tile's rows */
+    int64_t index;           /* of the first element along them */
+    const uint8_t *dtypes;   /* of the tensors, vjp_dtype: for kernels of mixed dtypes */
+    const void *constants;   /* VJPI_MAX_CONSTANTS of the compute type */
     void *sums; /* of the compute type: one per row (along) or one per column (across) */
 } vjpi_tile;
 
 typedef void vjpi_kernel(const vjpi_tile *tile);
 
+/* By pass: what it reduces; for the last one the FULL and SUM outputs. NULL: not needed. */
 typedef struct vjpi_kernels {
-    vjpi_kernel *map;    /* the FULL outputs; an operator with row sums finds them as an operand */
-    vjpi_kernel *along;  /* sums[row] += the row's terms; a fold's FULL outputs as well */
-    vjpi_kernel *across; /* sums[column] += the column's terms, top to bottom; likewise */
-    vjpi_kernel *row;    /* each row: its sum, then its FULL outputs */
+    vjpi_kernel *along[VJPI_MAX_PASSES];  /* sums[row] += the row's terms */
+    vjpi_kernel *across[VJPI_MAX_PASSES]; /* sums[column] += the column's terms, top to bottom */
+    vjpi_kernel *map;     /* the FULL outputs; row values are operands */
+    vjpi_kernel *row;     /* each row: its values, then its FULL outputs */
+    vjpi_kernel *per_row; /* the PER_ROW outputs, an element of n for each row */
 } vjpi_kernels;
 
-/* One (ISA, dtype): kernels by formula, choice and whether the WIDE tensors are f32. */
+/* One (ISA, dtype): kernels by formula, choice and whether dtypes are mixed. */
 typedef struct vjpi_kernel_set {
     size_t compute_size;
     vjpi_kernels kernels[VJPI_FORMULA_COUNT][2][2];
-    void (*add)(void *sums, const void *more, ptrdiff_t n);
+    /* By whether a maximum is wanted: the start of n sums; more sums into them. */
+    void (*clear[2])(void *sums, ptrdiff_t n);
+    void (*combine[2])(void *sums, const void *more, ptrdiff_t n);
     /* Put n sums of columns in order, as the last step: `across` may keep them otherwise. Or NULL. */
     void (*order)(void *sums, ptrdiff_t n);
-    /* Round n sums to the set's dtype; leave them in the compute type. `step` is in bytes. */
-    void (*store)(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);
-    void (*store_wide)(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);
+    /* Numbers of the compute type from and to any dtype. `step` is in bytes. */
+    void (*load)(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_t n, void *to);
+    void (*store)(vjp_dtype dtype, const void *from, ptrdiff_t n, char *to, ptrdiff_t step);
 } vjpi_kernel_set;
 
 /* One instruction set: isa.c, compiled once for each line of isas.def. */
@@ -53,7 +64,6 @@ enum {
     VJPI_DTYPE_SLOTS = 1 /* the constants of vjp_dtype count from 1 */
 #define DTYPE(name, suffix, size, compute) +1
 #include "dtypes.def"
-#undef DTYPE
 };
 
 typedef struct vjpi_isa {
@@ -64,6 +74,9 @@ typedef struct vjpi_isa {
 /* cpuid.c: the best instruction set of this machine, `cap` at most (NULL: no cap); NULL if no
  * instruction set of this build is named so. */
 const vjpi_isa *vjpi_best_isa(const char *cap);
+
+/* cpuid.c: the lower of two. */
+const vjpi_isa *vjpi_lower_isa(const vjpi_isa *a, const vjpi_isa *b);
 
 /* cpuid.c: bytes of the largest cache that a core reaches; a guess if the machine does not say. */
 int64_t vjpi_cache_size(void);

@@ -12,12 +12,13 @@
 #define FETCH_AHEAD 2048 /* bytes along a line */
 #define ROWS 4           /* summed at once */
 #define NARROW 1024      /* bytes of a row that leaves memory for several of them near by */
-#define SHORT 3072       /* bytes of a row that is too short to stream its middle only */
+#define SHORT 3072       /* bytes of a row too short to have its middle alone bypass the caches */
 
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
+    ptrdiff_t row, done; /* which row; elements before the current block */
 } line;
 
 /* Where repeated operands are laid out: apart from the line, whose pointers can then stay in
@@ -39,16 +40,23 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
+/* An operand that this part neither reads nor writes is left alone. */
+INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
 {
-    UNROLL
-    for (int i = 0; i < s->noperands; i++) {
+    l->row = row;
+    l->done = 0;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++) {
+        if (!is_read(u, i) && !is_written(u, i))
+            continue;
+        ptrdiff_t size = size_of(u, tile, i);
         l->data[i] = tile->data[i] + row * tile->row_step[i];
-        l->move[i] = BLOCK * size_of(s, i);
-        if (s->one_sum && i == s->noperands - 1) {
+        l->move[i] = BLOCK * size;
+        if (u.scalars && is_row_operand(u, i)) {
             l->move[i] = 0;
         } else if (tile->repeated >> i & 1) {
-            repeat(c->of[i], l->data[i], size_of(s, i));
+            if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
+                repeat(c->of[i], l->data[i], size);
             l->data[i] = c->of[i];
             l->move[i] = 0;
         }
@@ -56,32 +64,60 @@ INLINE void line_begin(const shape *s, const vjpi_tile *tile, ptrdiff_t row, lin
 }
 
 /* Move every operand on by `elements` of the BLOCK that move[] stands for. */
-INLINE void line_move(const shape *s, line *l, ptrdiff_t elements)
+INLINE void line_move(use u, line *l, ptrdiff_t elements)
 {
-    UNROLL
-    for (int i = 0; i < s->noperands; i++)
-        l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
+    l->done += elements;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) || is_written(u, i))
+            l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
-/* Elements to do before the first FULL output is aligned to a cache line, so that what is streamed
- * are whole lines: half a line costs memory a read and a write. -1 if the FULL outputs cannot all
- * be. */
-INLINE ptrdiff_t stream_lead(const shape *s, const line *l)
+/* How many of the tile's n elements belong to a row that ends early. */
+INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
-    ptrdiff_t lead = 0;
-    UNROLL
-    for (int i = s->nin; i < s->nin + s->nfull; i++) {
-        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(s, i);
-        if (i > s->nin && own != lead)
+    ptrdiff_t n = tile->n;
+    EVERY
+    for (int i = 0; i < u.op->nin; i++)
+        if (role_of(u, i) == VJPI_ROW_END && tile->axis_inner) {
+            T end;
+            memcpy(&end, tile->data[i] + row * tile->row_step[i], sizeof(end));
+            ptrdiff_t left = (ptrdiff_t)end - (ptrdiff_t)tile->index;
+            n = left < 0 ? 0 : left < n ? left : n;
+        }
+    return n;
+}
+
+/* One pair of the line, `at` elements behind its current place. */
+INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at, ptrdiff_t some,
+                      bool non_temporal, VV *terms)
+{
+    pair(u, tile, l->data, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
+}
+
+/* Elements to do before the first FULL output is aligned to a cache line, so that what bypasses the
+ * caches are whole lines: half a line costs memory a read and a write. -1 if the FULL outputs cannot
+ * all be. */
+INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
+{
+    ptrdiff_t lead = -1;
+    EVERY
+    for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
+        if (!is_written(u, i) || tile->repeated >> i & 1)
+            continue;
+        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32)
+            return -1;
+        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
+        if (lead >= 0 && own != lead)
             return -1;
         lead = own;
     }
     return lead;
 }
 
-/* Memory that is read soon is asked for where the hardware would not: it begins anew on each page of
- * 4 KiB, and cannot know that a row is followed by the next one. A hint: the address may lie behind
- * the tensor's end, and is a number for that reason. */
+/* Memory that is read soon is prefetched where the hardware would not: it begins anew on each page
+ * of 4 KiB, and cannot know that a row is followed by the next one. A hint: the address may be
+ * behind the tensor's end, and is a number for that reason. */
 INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
 
 INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
@@ -91,169 +127,211 @@ INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
 }
 
 /* Less than a block. */
-INLINE void map_few(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream)
+INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal)
 {
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        pair(s, constants, l->data, at, 0, stream, NULL);
+        line_pair(u, tile, l, at, 0, non_temporal, NULL);
     if (at < n)
-        pair(s, constants, l->data, at, n - at, false, NULL);
+        line_pair(u, tile, l, at, n - at, false, NULL);
 }
 
 /* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
-INLINE void map_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
+INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                      uintptr_t *next)
 {
-    ptrdiff_t lead = stream ? stream_lead(s, l) : 0;
+    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l) : 0;
     if (lead > 0 && lead < n) {
-        map_few(s, constants, l, lead, false);
-        line_move(s, l, lead);
+        map_few(u, tile, l, lead, false);
+        line_move(u, l, lead);
         n -= lead;
     }
     for (; n >= BLOCK; n -= BLOCK) {
-        for (int i = 0; next && i < s->nin; i++) {
-            fetch(next[i]);
-            next[i] += CACHE_LINE;
-        }
+        EVERY
+        for (int i = 0; i < u.op->nin; i++)
+            if (next && role_of(u, i) == VJPI_ELEMENTS) {
+                fetch(next[i]);
+                next[i] += CACHE_LINE;
+            }
         UNROLL
         for (int p = 0; p < PAIRS; p++)
-            pair(s, constants, l->data, p * PAIR, 0, stream, NULL);
-        line_move(s, l, BLOCK);
+            line_pair(u, tile, l, p * PAIR, 0, non_temporal, NULL);
+        line_move(u, l, BLOCK);
     }
-    map_few(s, constants, l, n, stream && PAIR * SIZE >= CACHE_LINE);
+    map_few(u, tile, l, n, non_temporal && PAIR * SIZE >= CACHE_LINE);
 }
 
+INLINE T combined_lanes(use u, V a)
+{
+    T lanes[LANES], most;
+    if (!is_max(u))
+        return sum_lanes(a);
+    memcpy(lanes, &a, sizeof(lanes));
+    most = lanes[0];
+    for (int i = 1; i < LANES; i++)
+        most = lanes[i] > most ? lanes[i] : most;
+    return most;
+}
+
+INLINE T combined_two(use u, T a, T b) { return is_max(u) ? (b > a ? b : a) : a + b; }
+
 /* BLOCK partial sums as one: element i with i + BLOCK / 2, and so on down to i with i + 1. */
-INLINE T sum_block(VV *sums)
+INLINE T combined_block(use u, VV *sums)
 {
     for (int width = PAIRS / 2; width > 0; width /= 2)
-        for (int p = 0; p < width; p++) {
-            sums[p].a = sums[p].a + sums[p + width].a;
-            sums[p].b = sums[p].b + sums[p + width].b;
-        }
-    return BY_PARITY ? sum_lanes(sums[0].a) + sum_lanes(sums[0].b)
-                     : sum_lanes(sums[0].a + sums[0].b);
+        for (int p = 0; p < width; p++)
+            sums[p] = combined_pair(u, sums[p], sums[p + width]);
+    return BY_PARITY ? combined_two(u, combined_lanes(u, sums[0].a), combined_lanes(u, sums[0].b))
+                     : combined_lanes(u, combined(u, sums[0].a, sums[0].b));
 }
 
 /* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. A line that is
  * only read is fetched ahead; where it is written as well, or converted, it does not pay. */
-INLINE void along_chain(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
+INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                         T *chain)
 {
     VV sums[VJPI_MAX_SUMS][PAIRS], terms[VJPI_MAX_SUMS];
-    for (int i = 0; i < s->nsums; i++)
+    const int nterms = term_count(u);
+    for (int i = 0; i < nterms; i++)
         for (int p = 0; p < PAIRS; p++)
-            sums[i][p] = (VV){ k(0), k(0) };
+            sums[i][p] = (VV){ identity(u), identity(u) };
     for (; n >= BLOCK; n -= BLOCK) {
-        for (int i = 0; stream && s->part == TERMS && SIZE == sizeof(T) && i < s->nin; i++)
-            fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
+        EVERY
+        for (int i = 0; i < u.op->nin; i++)
+            if (non_temporal && is_pass(u) && SIZE == sizeof(T) && role_of(u, i) == VJPI_ELEMENTS)
+                fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
         UNROLL
         for (int p = 0; p < PAIRS; p++) {
-            pair(s, constants, l->data, p * PAIR, 0, stream, terms);
-            for (int i = 0; i < s->nsums; i++)
-                sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
+            line_pair(u, tile, l, p * PAIR, 0, non_temporal, terms);
+            for (int i = 0; i < nterms; i++)
+                sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
         }
-        line_move(s, l, BLOCK);
+        line_move(u, l, BLOCK);
     }
     UNROLL
     for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
         ptrdiff_t left = n - p * PAIR;
         if (left <= 0)
             break;
-        pair(s, constants, l->data, p * PAIR, left < PAIR ? left : 0, false, terms);
-        for (int i = 0; i < s->nsums; i++)
-            sums[i][p] = (VV){ sums[i][p].a + terms[i].a, sums[i][p].b + terms[i].b };
+        line_pair(u, tile, l, p * PAIR, left < PAIR ? left : 0, false, terms);
+        for (int i = 0; i < nterms; i++)
+            sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
     }
-    for (int i = 0; i < s->nsums; i++)
-        chain[i] = sum_block(sums[i]);
+    for (int i = 0; i < nterms; i++)
+        chain[i] = combined_block(u, sums[i]);
 }
 
 /* The sums of a whole line: its chains in a binary tree, kept as in a binary counter: level[j]
  * holds the sum of a finished subtree, and a subtree joins its equal as soon as there is one. */
-INLINE void along_line(const shape *s, const float *constants, line *l, ptrdiff_t n, bool stream,
+INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                        T *total)
 {
     T level[MAX_LEVELS][VJPI_MAX_SUMS];
+    const int nterms = term_count(u);
     int top = 0;
+    if (n == 0) {
+        for (int i = 0; i < nterms; i++)
+            total[i] = is_max(u) ? (T)-INFINITY : 0;
+        return;
+    }
     for (ptrdiff_t index = 0; n > 0; index++, n -= VJPI_CHAIN * BLOCK) {
         T *chain = level[top++];
-        along_chain(s, constants, l, n < VJPI_CHAIN * BLOCK ? n : VJPI_CHAIN * BLOCK, stream,
+        along_chain(u, tile, l, n < VJPI_CHAIN * BLOCK ? n : VJPI_CHAIN * BLOCK, non_temporal,
                     chain);
         for (ptrdiff_t full = index; full & 1; full >>= 1) {
             top--;
-            for (int i = 0; i < s->nsums; i++)
-                level[top - 1][i] = level[top - 1][i] + level[top][i];
+            for (int i = 0; i < nterms; i++)
+                level[top - 1][i] = combined_two(u, level[top - 1][i], level[top][i]);
         }
     }
     for (; top > 1; top--)
-        for (int i = 0; i < s->nsums; i++)
-            level[top - 2][i] = level[top - 2][i] + level[top - 1][i];
-    for (int i = 0; i < s->nsums; i++)
+        for (int i = 0; i < nterms; i++)
+            level[top - 2][i] = combined_two(u, level[top - 2][i], level[top - 1][i]);
+    for (int i = 0; i < nterms; i++)
         total[i] = level[0][i];
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* May this tile's FULL outputs be streamed? A sum's elements must keep their places, so that no
- * element may be done ahead of the blocks there. A short row that begins or ends within a cache line
- * had better not: the line is written in parts. */
-INLINE bool can_stream(const shape *s, const vjpi_tile *tile, const line *l)
+/* May this tile's FULL outputs bypass the caches? A sum's elements must keep their places, so that
+ * no element may be done ahead of the blocks there. A short row that begins or ends within a cache
+ * line had better not: the line is written in parts. */
+INLINE bool can_bypass(use u, const vjpi_tile *tile, const line *l)
 {
-    if (!CAN_STREAM || !tile->stream || s->part == TERMS)
+    if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
         return false;
-    ptrdiff_t lead = stream_lead(s, l);
-    return lead == 0 || (lead > 0 && s->nsums == 0 && tile->n * SIZE >= SHORT);
+    ptrdiff_t lead = aligning_elements(u, tile, l);
+    return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
 }
 
-INLINE void map_body(const shape *s, const vjpi_tile *tile)
+/* +0 in the FULL outputs of a row from element n on. */
+INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t n)
+{
+    EVERY
+    for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++)
+        if (is_written(u, i) && !(tile->repeated >> i & 1) && n < tile->n) {
+            ptrdiff_t size = size_of(u, tile, i);
+            memset(tile->data[i] + row * tile->row_step[i] + n * size, 0,
+                   (size_t)((tile->n - n) * size));
+        }
+}
+
+INLINE void map_body(use u, const vjpi_tile *tile)
 {
     line l;
     copies c;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        line_begin(s, tile, row, &l, &c);
-        if (can_stream(s, tile, &l))
-            map_line(s, tile->constants, &l, tile->n, true, NULL);
+        ptrdiff_t n = row_length(u, tile, row);
+        line_begin(u, tile, row, &l, &c);
+        if (can_bypass(u, tile, &l))
+            map_line(u, tile, &l, n, true, NULL);
         else
-            map_line(s, tile->constants, &l, tile->n, false, NULL);
+            map_line(u, tile, &l, n, false, NULL);
+        clear_behind(u, tile, row, n);
     }
 }
 
 /* sums: of sum i, row r at [i * rows + r]. */
-INLINE void along_body(const shape *s, const vjpi_tile *tile)
+INLINE void along_body(use u, const vjpi_tile *tile)
 {
     line l;
     copies c;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        line_begin(s, tile, row, &l, &c);
-        if (can_stream(s, tile, &l))
-            along_line(s, tile->constants, &l, tile->n, true, total);
+        ptrdiff_t n = row_length(u, tile, row);
+        line_begin(u, tile, row, &l, &c);
+        if (can_bypass(u, tile, &l))
+            along_line(u, tile, &l, n, true, total);
         else
-            along_line(s, tile->constants, &l, tile->n, false, total);
-        for (int i = 0; i < s->nsums; i++)
-            sums[i * tile->rows + row] = sums[i * tile->rows + row] + total[i];
+            along_line(u, tile, &l, n, false, total);
+        for (int i = 0; i < term_count(u); i++)
+            sums[i * tile->rows + row] = combined_two(u, sums[i * tile->rows + row], total[i]);
     }
 }
 
 /* One pair in each of `rows` rows, the terms added to the sums of their columns, top to bottom: of
  * sum i, column c at [i * n + c], except that whole pairs stay as they are in registers until
  * order_sums. */
-INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, int rows, T *sums,
-                        ptrdiff_t at, ptrdiff_t some, bool stream)
+INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T *sums,
+                        ptrdiff_t at, ptrdiff_t some, bool non_temporal)
 {
     VV terms[VJPI_MAX_SUMS], sum[VJPI_MAX_SUMS];
-    for (int i = 0; i < s->nsums; i++)
+    const int nterms = term_count(u);
+    for (int i = 0; i < nterms; i++)
         sum[i] = some ? load_some_T(sums + i * tile->n + at, some) : LOAD_T(sums + i * tile->n + at);
     UNROLL
     for (int row = 0; row < rows; row++) {
-        char *data[VJPI_MAX_OPERANDS];
-        for (int i = 0; i < s->noperands; i++)
-            data[i] = l->data[i] + row * tile->row_step[i];
-        pair(s, tile->constants, data, at, some, stream, terms);
-        for (int i = 0; i < s->nsums; i++)
-            sum[i] = (VV){ sum[i].a + terms[i].a, sum[i].b + terms[i].b };
+        line below = *l;
+        below.row += row;
+        EVERY
+        for (int i = 0; i < operand_count(u); i++)
+            if (row > 0 && (is_read(u, i) || is_written(u, i)))
+                below.data[i] += row * tile->row_step[i];
+        line_pair(u, tile, &below, at, some, non_temporal, terms);
+        for (int i = 0; i < nterms; i++)
+            sum[i] = combined_pair(u, sum[i], terms[i]);
     }
-    for (int i = 0; i < s->nsums; i++) {
+    for (int i = 0; i < nterms; i++) {
         if (some)
             store_some_T(sums + i * tile->n + at, sum[i], some);
         else
@@ -261,85 +339,114 @@ INLINE void across_pair(const shape *s, const vjpi_tile *tile, const line *l, in
     }
 }
 
-INLINE void across_lines(const shape *s, const vjpi_tile *tile, line *l, int rows, bool stream)
+INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool non_temporal)
 {
     T *sums = tile->sums;
     ptrdiff_t n = tile->n;
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
-        for (int row = rows; stream && s->part == TERMS && row < 2 * rows; row++)
-            for (int i = 0; i < s->nin; i++)
-                fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
-                            size_of(s, i));
+        for (int row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
+            for (int i = 0; i < u.op->nin; i++)
+                if (role_of(u, i) == VJPI_ELEMENTS)
+                    fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
+                                size_of(u, tile, i));
         UNROLL
         for (int p = 0; p < PAIRS; p++)
-            across_pair(s, tile, l, rows, sums, p * PAIR, 0, stream);
-        line_move(s, l, BLOCK);
+            across_pair(u, tile, l, rows, sums, p * PAIR, 0, non_temporal);
+        line_move(u, l, BLOCK);
     }
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        across_pair(s, tile, l, rows, sums, at, 0, false);
+        across_pair(u, tile, l, rows, sums, at, 0, false);
     if (at < n)
-        across_pair(s, tile, l, rows, sums, at, n - at, false);
+        across_pair(u, tile, l, rows, sums, at, n - at, false);
 }
 
 /* Several rows at once: the sums are loaded and stored less often, and more rows of memory are under
- * way. It pays where rows lie apart, but not by whole pages: those would meet in the same few lines
+ * way. It pays where rows are apart, but not by whole pages: those would meet in the same few lines
  * of the caches. */
-INLINE bool sums_rows(const shape *s, const vjpi_tile *tile)
+INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
-    bool can = s->part == TERMS && tile->repeated == 0;
-    for (int i = 0; can && i < s->nin; i++)
-        can = tile->row_step[i] % VJPI_PAGE != 0 &&
-              (tile->row_step[i] != tile->n * size_of(s, i) || tile->row_step[i] < NARROW);
+    bool can = is_pass(u) && tile->repeated == 0;
+    for (int i = 0; can && i < u.op->nin; i++)
+        if (role_of(u, i) == VJPI_ELEMENTS)
+            can = tile->row_step[i] % VJPI_PAGE != 0 &&
+                  (tile->row_step[i] != tile->n * size_of(u, tile, i) || tile->row_step[i] < NARROW);
     return can;
 }
 
-INLINE void across_body(const shape *s, const vjpi_tile *tile)
+INLINE void across_body(use u, const vjpi_tile *tile)
 {
     line l;
     copies c;
     ptrdiff_t row = 0;
-    for (; sums_rows(s, tile) && row + ROWS <= tile->rows; row += ROWS) {
-        line_begin(s, tile, row, &l, &c);
-        if (tile->stream)
-            across_lines(s, tile, &l, ROWS, true);
-        else
-            across_lines(s, tile, &l, ROWS, false);
-    }
+    if (takes_several_rows(u, tile))
+        for (; row + ROWS <= tile->rows; row += ROWS) {
+            line_begin(u, tile, row, &l, &c);
+            if (tile->non_temporal)
+                across_lines(u, tile, &l, ROWS, true);
+            else
+                across_lines(u, tile, &l, ROWS, false);
+        }
     for (; row < tile->rows; row++) {
-        line_begin(s, tile, row, &l, &c);
-        if (can_stream(s, tile, &l))
-            across_lines(s, tile, &l, 1, true);
+        line_begin(u, tile, row, &l, &c);
+        if (can_bypass(u, tile, &l))
+            across_lines(u, tile, &l, 1, true);
         else
-            across_lines(s, tile, &l, 1, false);
+            across_lines(u, tile, &l, 1, false);
     }
 }
 
-/* Fetching is for rows that are longer than what is fetched at once. */
-INLINE void row_body(const shape *terms, const shape *outs, const vjpi_tile *tile)
+/* ---- whole rows --------------------------------------------------------------------------- */
+
+/* The values that pass `part` leaves for a row, put where the parts behind it find them. */
+INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
+                     bool fetches, copies *c)
 {
-    T sum[VJPI_MAX_SUMS];
+    const use u = { op, part, true, false };
+    T values[VJPI_MAX_SUMS];
+    int first = op->nin + op->nout;
+    line l;
+    if (!(tile->passes >> part & 1))
+        return;
+    for (int p = 0; p < part; p++)
+        first += VJPI_REDUCTIONS(op->reductions[p]);
+    ptrdiff_t n = row_length(u, tile, row);
+    line_begin(u, tile, row, &l, c);
+    if (fetches)
+        along_line(u, tile, &l, n, true, values);
+    else
+        along_line(u, tile, &l, n, false, values);
+    for (int i = 0; i < term_count(u); i++)
+        memcpy(tile->data[first + i] + row * tile->row_step[first + i], &values[i], sizeof(T));
+}
+
+/* Fetching is for rows that are longer than what is fetched at once. */
+INLINE void row_body(const signature *op, const vjpi_tile *tile)
+{
+    const use last = { op, op->npasses - 1, true, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
-    bool fetches = tile->stream && tile->n * SIZE > 2 * FETCH_AHEAD;
-    vjpi_tile rows = *tile;
+    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD, writes = false;
     line l;
     copies c;
-    rows.data[outs->noperands - 1] = (char *)sum;
-    rows.row_step[outs->noperands - 1] = 0;
+    for (int i = op->nin; i < op->nin + op->nout; i++)
+        writes = writes || (is_written(last, i) && !(tile->repeated >> i & 1));
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        line_begin(terms, &rows, row, &l, &c);
-        if (fetches)
-            along_line(terms, tile->constants, &l, tile->n, true, sum);
-        else
-            along_line(terms, tile->constants, &l, tile->n, false, sum);
-        line_begin(outs, &rows, row, &l, &c);
-        for (int i = 0; fetches && i < outs->nin; i++)
+        EVERY
+        for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
+            if (part < op->npasses - 1)
+                row_pass(op, part, tile, row, fetches, &c);
+        if (!writes)
+            continue;
+        ptrdiff_t n = row_length(last, tile, row);
+        line_begin(last, tile, row, &l, &c);
+        for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_stream(outs, tile, &l))
-            map_line(outs, tile->constants, &l, tile->n, false, NULL);
+        if (!can_bypass(last, tile, &l))
+            map_line(last, tile, &l, n, false, NULL);
         else if (fetches)
-            map_line(outs, tile->constants, &l, tile->n, true, next);
+            map_line(last, tile, &l, n, true, next);
         else
-            map_line(outs, tile->constants, &l, tile->n, true, NULL);
+            map_line(last, tile, &l, n, true, NULL);
+        clear_behind(last, tile, row, n);
     }
 }

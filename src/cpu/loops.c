@@ -4,6 +4,7 @@
  * Compiled once per (ISA, dtype) with VJPI_ISA, VJPI_DTYPE, VJPI_COMPUTE (the type it is computed
  * in) and VJPI_LANES_HEADER. The bodies (pair.h, lines.h) are plain functions over lanes; each
  * kernel is one of them inlined with its formula and its counts as constants. */
+#include <math.h>
 #include <string.h>
 
 #include "cpu/kernels.h"
@@ -15,17 +16,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define JOIN(a, b) JOIN_(a, b)
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
-#define IS_BY_PARITY_bf16 1
-#if JOIN(IS_BY_PARITY_, VJPI_DTYPE)
-#define BY_PARITY 1 /* the order of the elements in a pair: lanes_scalar.h */
-#else
-#define BY_PARITY 0
-#endif
 
+/* UNROLL: pairs of vectors; EVERY: operands, whose number and roles are constant. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll_count(8)")
+#define EVERY _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
+#define EVERY _Pragma("GCC unroll 16")
 #endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
@@ -40,11 +38,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define MAX_LEVELS 48
 
 enum {
-#define DTYPE(name, suffix, size, compute) SIZE_##name = size,
+#define DTYPE(name, suffix, size, compute) SIZE_##name = size, CODE_##name = (int)VJP_##suffix,
 #include "dtypes.def"
-#undef DTYPE
     SIZE = JOIN(SIZE_, VJPI_DTYPE)
 };
+
+static const int OWN_DTYPE = JOIN(CODE_, VJPI_DTYPE);
+
+/* The order of the elements in a pair: lanes_scalar.h. */
+#define BY_PARITY (JOIN(CODE_, VJPI_DTYPE) == (int)VJP_BF16)
 
 #define LOAD JOIN(load_, VJPI_DTYPE)
 #define LOAD_SOME JOIN(load_some_, VJPI_DTYPE)
@@ -52,11 +54,36 @@ enum {
 #define STORE_SOME JOIN(store_some_, VJPI_DTYPE)
 #define STREAM JOIN(stream_, VJPI_DTYPE)
 #define LOAD_T JOIN(load_, VJPI_COMPUTE)
+#define LOAD_SOME_T JOIN(load_some_, VJPI_COMPUTE)
 #define LOAD_T_TO_STORE JOIN(JOIN(load_, VJPI_COMPUTE), _to_store)
 #define STORE_T JOIN(store_, VJPI_COMPUTE)
+#define STORE_SOME_T JOIN(store_some_, VJPI_COMPUTE)
+#define STREAM_T JOIN(stream_, VJPI_COMPUTE)
+
+/* A pair in order as the set's dtype has it, and back. */
+#if VJPI_COMPUTE_F64
+INLINE VV to_own_order(VV v) { return v; }
+INLINE VV from_own_order(VV v) { return v; }
+#else
+INLINE VV to_own_order(VV v) { return BY_PARITY ? by_parity(v) : v; }
+INLINE VV from_own_order(VV v) { return BY_PARITY ? in_order(v) : v; }
+#endif
 
 #include "cpu/pair.h"
 #include "cpu/lines.h"
+
+/* ---- arrays of the compute type ----------------------------------------------------------- */
+
+static void clear_sums(void *sums, ptrdiff_t n)
+{
+    memset(sums, 0, (size_t)n * sizeof(T));
+}
+
+static void clear_maxima(void *sums, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        ((T *)sums)[i] = (T)-INFINITY;
+}
 
 static void add(void *sums, const void *more, ptrdiff_t n)
 {
@@ -70,6 +97,14 @@ static void add(void *sums, const void *more, ptrdiff_t n)
         to[i] = to[i] + from[i];
 }
 
+static void take_larger(void *sums, const void *more, ptrdiff_t n)
+{
+    T *to = sums;
+    const T *from = more;
+    for (ptrdiff_t i = 0; i < n; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
 /* Whole pairs of sums as across_pair leaves them, put in order. */
 static void order_sums(void *sums, ptrdiff_t n)
 {
@@ -77,71 +112,127 @@ static void order_sums(void *sums, ptrdiff_t n)
         store_T(at, LOAD_T(at));
 }
 
-static void store_sums(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
+static void store_own(const T *from, ptrdiff_t n, char *to, ptrdiff_t step)
 {
-    const T *from = sums;
     for (; step == SIZE && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * SIZE)
         STORE(to, load_T(from));
     for (ptrdiff_t i = 0; i < n; i++)
         STORE_SOME(to + i * step, ((VV){ k(from[i]), k(0) }), 1);
 }
 
-static void store_sums_wide(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step)
+static void store_any(vjp_dtype dtype, const void *from, ptrdiff_t n, char *to, ptrdiff_t step)
 {
-    const T *from = sums;
-    for (; step == sizeof(T) && n >= PAIR; n -= PAIR, from += PAIR, to += PAIR * sizeof(T))
-        STORE_T(to, LOAD_T(from));
+    const T *numbers = from;
+    if ((int)dtype == OWN_DTYPE) {
+        store_own(numbers, n, to, step);
+        return;
+    }
     for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(to + i * step, &from[i], sizeof(T));
+        store_mixed((int)dtype, to + i * step, (VV){ k(numbers[i]), k(0) }, 1);
+}
+
+static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_t n, void *to)
+{
+    T *numbers = to;
+    for (ptrdiff_t i = 0; i < n; i++, from += step) {
+        switch (dtype) {
+#define STORED(name, suffix, size, type) \
+        case VJP_##suffix: {             \
+            type number;                 \
+            memcpy(&number, from, size); \
+            numbers[i] = (T)number;      \
+            break;                       \
+        }
+#include "dtypes.def"
+#define DTYPE(name, suffix, size, compute) case VJP_##suffix:
+#include "dtypes.def"
+            STORE_SOME_T(&numbers[i], from_own_order(load_mixed((int)dtype, from, 1)), 1);
+        }
+    }
 }
 
 /* ---- ops.def -> kernels ------------------------------------------------------------------- */
 
-/* The kernels, for both answers to CHOICE and both kinds of WIDE tensors. */
-#define KERNEL(name, kind) KERNEL_(name, kind, CHOSEN, WIDENED, VJPI_DTYPE, VJPI_ISA)
-#define KERNEL_(...) KERNEL__(__VA_ARGS__)
-#define KERNEL__(name, kind, chosen, widened, dtype, isa) \
-    vjpi_##name##chosen##_##kind##_##dtype##widened##_##isa
+/* What each tensor is to a kernel, and how it is stored. Row operands come converted. */
+#define IN(name, variable, dtype, shape) { VJPI_ROLE_##shape, STORED_##dtype },
+#define OPT(name, variable, dtype, shape, value) { VJPI_ROLE_##shape, STORED_##dtype },
+#define FULL(name, dtype, shape, ...) { VJPI_FULL, STORED_##dtype },
+#define SUM(name, dtype, shape, ...) { VJPI_SUM, STORED_T },
+#define PER_ROW(name, dtype, ...) { VJPI_PER_ROW, STORED_T },
+#define OP(name, title, text, inputs, attributes, outputs, bounds) \
+    static const tensor_code name##_tensors[] = { inputs outputs };
+#include "ops.def"
 
-#define CHOICE_VALUE 0
-#define CHOSEN
-#define WIDE_VALUE 0
-#define WIDENED
-#include "cpu/instance.h"
-#undef WIDE_VALUE
-#undef WIDENED
-#define WIDE_VALUE 1
-#define WIDENED _f32
-#include "cpu/instance.h"
-#undef CHOICE_VALUE
-#undef CHOSEN
-#define CHOICE_VALUE 1
-#define CHOSEN _chosen
-#include "cpu/instance.h"
-#undef WIDE_VALUE
-#undef WIDENED
-#define WIDE_VALUE 0
-#define WIDENED
-#include "cpu/instance.h"
+/* The kernels of one operator, for one answer to CHOICE, with or without mixed dtypes. */
+#define NAME(name, kind, variant) NAME_(name, kind, variant, VJPI_DTYPE, VJPI_ISA)
+#define NAME_(...) NAME__(__VA_ARGS__)
+#define NAME__(name, kind, variant, dtype, isa) vjpi_##name##variant##_##kind##_##dtype##_##isa
+#define KERNEL(name, kind, variant, needed, call)                           \
+    static void NAME(name, kind, variant)(const vjpi_tile *tile)            \
+    {                                                                       \
+        static const signature *const op = &NAME(name, signature, variant); \
+        if (needed)                                                         \
+            call;                                                           \
+    }
+#define PASS(name, part, variant)                                                               \
+    KERNEL(name, along##part, variant, part < name##_npasses,                                   \
+           along_body((use){ op, part, part < name##_npasses - 1, true }, tile))                \
+    KERNEL(name, across##part, variant, part < name##_npasses,                                  \
+           across_body((use){ op, part, false, true }, tile))
+#define KERNELS(name, choice, mixed, variant, ...)                                               \
+    static const signature NAME(name, signature, variant) = {                                    \
+        name##_formula, name##_tensors, choice, name##_nin,                                      \
+        sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nvalues,         \
+        name##_npasses, mixed, { 0 __VA_ARGS__ }                                                 \
+    };                                                                                           \
+    PASS(name, 0, variant)                                                                       \
+    PASS(name, 1, variant)                                                                       \
+    PASS(name, 2, variant)                                                                       \
+    PASS(name, 3, variant)                                                                       \
+    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile)) \
+    KERNEL(name, row, variant, name##_npasses > 1, row_body(op, tile))                           \
+    KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
+           map_body((use){ op, PER_ROWS, false, false }, tile))
+#define ROWSUM(...) +1
+#define ROWMAX(...) +1 + VJPI_MAXIMUM
+#define THEN , 0
+#define OP(name, title, text, inputs, attributes, outputs, bounds) \
+    KERNELS(name, 0, false, , outputs)                             \
+    KERNELS(name, 1, false, _chosen, outputs)                      \
+    KERNELS(name, 0, true, _mixed, outputs)                        \
+    KERNELS(name, 1, true, _chosen_mixed, outputs)
+#include "ops.def"
 
 /* What an operator does not need is NULL here, and the compiler drops it. */
-#define ENTRY(needed, name, kind, chosen, widened) \
-    (needed) ? KERNEL_(name, kind, chosen, widened, VJPI_DTYPE, VJPI_ISA) : NULL
-#define ROW(name, wanted, chosen, widened)                                                      \
-    {                                                                                           \
-        ENTRY((wanted) && name##_nsums == 0, name, map, chosen, widened),                       \
-        ENTRY((wanted) && name##_nsums + name##_nrowsums > 0, name, along, chosen, widened),    \
-        ENTRY((wanted) && name##_nsums + name##_nrowsums > 0, name, across, chosen, widened),   \
-        ENTRY((wanted) && name##_nrowsums > 0, name, row, chosen, widened)                      \
+#define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
+#define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
+#define ROW(name, variant, wanted)                                             \
+    {                                                                          \
+        { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),             \
+          ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),             \
+          ENTRY(name, along2, variant, (wanted) && SUMS(name, 2)),             \
+          ENTRY(name, along3, variant, (wanted) && SUMS(name, 3)) },           \
+        { ENTRY(name, across0, variant, (wanted) && SUMS(name, 0)),            \
+          ENTRY(name, across1, variant, (wanted) && SUMS(name, 1)),            \
+          ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),            \
+          ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
+        ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
+        ENTRY(name, row, variant, (wanted) && name##_npasses > 1),             \
+        ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
     }
-#define OP(name, ...)                                                         \
-    { { ROW(name, 1, , ), ROW(name, SIZE == 2 && name##_nwide > 0, , _f32) }, \
-      { ROW(name, name##_nchoices > 0, _chosen, ),                            \
-        ROW(name, SIZE == 2 && name##_nwide > 0 && name##_nchoices > 0, _chosen, _f32) } },
+#define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
+#define OP(name, ...)                                                                     \
+    { { ROW(name, , 1), ROW(name, _mixed, IS_MIXED(name)) },                              \
+      { ROW(name, _chosen, name##_nchoices > 0),                                          \
+        ROW(name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
     {
 #include "ops.def"
     },
-    add, BY_PARITY ? order_sums : NULL, store_sums, store_sums_wide
+    { clear_sums, clear_maxima },
+    { add, take_larger },
+    BY_PARITY ? order_sums : NULL,
+    load_any,
+    store_any
 };

@@ -6,11 +6,11 @@ void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
                     char *room)
 {
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
-    vjpi_tile tile = { .constants = job->plan->constants };
+    vjpi_tile tile = vjpi_first_tile(job);
     vjpi_walk walk;
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
-        tile.stream = job->stream;
+        tile.non_temporal = job->non_temporal;
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
         job->plan->kernels->map(&tile);
         vjpi_tile_end(nest, &walk, stage->operands, &tile);

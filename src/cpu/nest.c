@@ -17,36 +17,47 @@ static bool is_dense(const vjpi_loop *loop, const vjpi_dim *dim, int32_t i)
     return dim->step[i] == loop->size[i] || dim->step[i] == 0;
 }
 
-static bool all_dense(const vjpi_loop *loop, const vjpi_dim *dim, int32_t ntile)
+static bool all_dense(const vjpi_loop *loop, const vjpi_dim *dim, uint32_t tile)
 {
-    for (int32_t i = 0; i < ntile; i++)
-        if (!is_dense(loop, dim, i))
+    for (int32_t i = 0; i < loop->noperands; i++)
+        if (tile >> i & 1 && !is_dense(loop, dim, i))
             return false;
     return true;
 }
 
-/* The innermost dim that is (is not) reduced; -1 if there is none. */
-static int32_t innermost(const vjpi_loop *loop, bool reduced)
+/* Which dims are meant: all, or those that are (are not) in a set. */
+typedef struct dims {
+    int set;
+    bool in;
+} dims;
+
+static const dims all_dims = { 0, false };
+
+static bool belongs(const vjpi_dim *dim, dims wanted)
+{
+    return (dim->reduced & wanted.set) != 0 ? wanted.in : !wanted.in || wanted.set == 0;
+}
+
+/* The innermost of them; -1 if there is none. */
+static int32_t innermost(const vjpi_loop *loop, dims wanted)
 {
     int32_t d = loop->ndim - 1;
-    while (d >= 0 && loop->dims[d].reduced != reduced)
+    while (d >= 0 && !belongs(&loop->dims[d], wanted))
         d--;
     return d;
 }
 
-enum { ANY = -1, KEPT = 0, REDUCED = 1 };
-
 /* The dim for a tile's rows: next to inner in memory for an operand that must be packed, so that
  * whole cache lines are used; else the innermost that is left. */
-static int32_t choose_row(const vjpi_loop *loop, int32_t ntile, int32_t inner, int wanted)
+static int32_t choose_row(const vjpi_loop *loop, uint32_t tile, int32_t inner, dims wanted)
 {
     int32_t best = -1, packed = -1;
-    for (int32_t i = 0; i < ntile && inner >= 0 && packed < 0; i++)
-        if (!is_dense(loop, &loop->dims[inner], i))
+    for (int32_t i = 0; i < loop->noperands && inner >= 0 && packed < 0; i++)
+        if (tile >> i & 1 && !is_dense(loop, &loop->dims[inner], i))
             packed = i;
     for (int32_t d = loop->ndim - 1; d >= 0; d--) {
         const vjpi_dim *dim = &loop->dims[d];
-        if (d == inner || (wanted != ANY && dim->reduced != (wanted == REDUCED)))
+        if (d == inner || !belongs(dim, wanted))
             continue;
         if (best < 0) {
             best = d;
@@ -72,7 +83,7 @@ static void set_edge(const vjpi_loop *loop, int32_t d, vjpi_edge *edge)
 
 /* ---- building ----------------------------------------------------------------------------- */
 
-static void begin(const vjpi_loop *loop, int32_t ntile, int32_t inner, int32_t row,
+static void begin(const vjpi_loop *loop, uint32_t tile, int32_t inner, int32_t row,
                   vjpi_nest *nest)
 {
     memset(nest, 0, sizeof(*nest));
@@ -81,7 +92,12 @@ static void begin(const vjpi_loop *loop, int32_t ntile, int32_t inner, int32_t r
     memcpy(nest->offset, loop->offset, sizeof(nest->offset));
     set_edge(loop, inner, &nest->inner);
     set_edge(loop, row, &nest->row);
-    for (int32_t i = 0; i < ntile && inner >= 0; i++) {
+    nest->index_axis = -1;
+    nest->axis_inner = inner >= 0 && loop->dims[inner].reduced & VJPI_AXIS;
+    nest->axis_row = row >= 0 && loop->dims[row].reduced & VJPI_AXIS;
+    for (int32_t i = 0; i < loop->noperands && inner >= 0; i++) {
+        if (!(tile >> i & 1))
+            continue;
         if (loop->dims[inner].step[i] == 0)
             nest->repeated |= 1u << i;
         else if (!is_dense(loop, &loop->dims[inner], i))
@@ -91,19 +107,20 @@ static void begin(const vjpi_loop *loop, int32_t ntile, int32_t inner, int32_t r
 
 /* A tile that is packed: rows of a cache line's length, so that a transposed operand is read in
  * whole lines. */
-static void cut_packed(vjpi_nest *nest, int32_t ntile, int64_t most_rows)
+static void cut_packed(vjpi_nest *nest, uint32_t tile, int64_t most_rows)
 {
     int64_t size = 1;
-    for (int32_t i = 0; i < ntile; i++)
-        size = nest->size[i] > size ? nest->size[i] : size;
+    for (int32_t i = 0; i < nest->noperands; i++)
+        if (tile >> i & 1)
+            size = nest->size[i] > size ? nest->size[i] : size;
     int64_t rows = 64 / size < most_rows ? 64 / size : most_rows;
     nest->row.block = nest->row.n < rows ? nest->row.n : rows;
-    int64_t n = VJPI_PACK_SIZE / size / nest->row.block;
+    int64_t n = vjpi_pack_size(nest->packed) / size / nest->row.block;
     nest->inner.block = nest->inner.n < n ? nest->inner.n : n;
 }
 
 /* Blocks of whole cache lines where there are several: two blocks that met within a line would
- * spoil each other's streamed stores. */
+ * spoil each other's non-temporal stores. */
 static void cut(vjpi_edge *edge, int64_t block)
 {
     block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
@@ -121,17 +138,21 @@ static void add_axis(vjpi_nest *nest, int64_t count, const int64_t *step, int64_
 static void add_edge(vjpi_nest *nest, vjpi_edge *edge)
 {
     edge->axis = nest->naxes;
+    if (edge == &nest->inner ? nest->axis_inner : nest->axis_row)
+        nest->index_axis = edge->axis;
     add_axis(nest, (edge->n + edge->block - 1) / edge->block, edge->step, edge->block);
 }
 
-/* The other dims as axes: those not reduced, or those that are. */
-static void add_dims(const vjpi_loop *loop, int32_t inner, int32_t row, int wanted,
+/* The other dims that are wanted, as axes. */
+static void add_dims(const vjpi_loop *loop, int32_t inner, int32_t row, dims wanted,
                      vjpi_nest *nest)
 {
     for (int32_t d = 0; d < loop->ndim; d++)
-        if (d != inner && d != row &&
-            (wanted == ANY || loop->dims[d].reduced == (wanted == REDUCED)))
+        if (d != inner && d != row && belongs(&loop->dims[d], wanted)) {
+            if (loop->dims[d].reduced & VJPI_AXIS)
+                nest->index_axis = nest->naxes;
             add_axis(nest, loop->dims[d].n, loop->dims[d].step, 1);
+        }
 }
 
 static int64_t count(const vjpi_nest *nest, int32_t from, int32_t to)
@@ -153,54 +174,57 @@ static void end_steps(vjpi_nest *nest)
     nest->nsteps = count(nest, nest->nunit_axes, nest->naxes);
 }
 
-void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest)
+void vjpi_nest_map(const vjpi_loop *loop, uint32_t tile, vjpi_nest *nest)
 {
-    int32_t inner = loop->ndim - 1, row = choose_row(loop, ntile, inner, ANY);
-    begin(loop, ntile, inner, row, nest);
+    int32_t inner = loop->ndim - 1, row = choose_row(loop, tile, inner, all_dims);
+    begin(loop, tile, inner, row, nest);
     if (nest->packed) {
-        cut_packed(nest, ntile, 64);
+        cut_packed(nest, tile, 64);
     } else {
         cut(&nest->inner, MAP_ELEMENTS);
         cut(&nest->row, MAP_ELEMENTS / nest->inner.block);
     }
-    add_dims(loop, inner, row, ANY, nest);
+    add_dims(loop, inner, row, all_dims, nest);
     add_edge(nest, &nest->row);
     add_edge(nest, &nest->inner);
     end_units(nest);
     end_steps(nest);
 }
 
-void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t width, vjpi_nest *nest)
+void vjpi_nest_fold(const vjpi_loop *loop, uint32_t tile, int set, int64_t width, vjpi_nest *nest)
 {
+    const dims kept = { set, false }, reduced = { set, true };
     int32_t inner = loop->ndim - 1;
-    bool sums_inner = inner >= 0 && loop->dims[inner].reduced;
-    int32_t row = choose_row(loop, ntile, inner, sums_inner ? KEPT : REDUCED);
-    begin(loop, ntile, inner, row, nest);
+    bool sums_inner = inner >= 0 && belongs(&loop->dims[inner], reduced);
+    int32_t row = choose_row(loop, tile, inner, sums_inner ? kept : reduced);
+    begin(loop, tile, inner, row, nest);
     nest->sums_inner = sums_inner;
     if (nest->packed)
-        cut_packed(nest, ntile, VJPI_CHAIN);
+        cut_packed(nest, tile, VJPI_CHAIN);
     else if (sums_inner)
         cut(&nest->inner, MAP_ELEMENTS);
     else
         cut(&nest->row, VJPI_CHAIN);
-    vjpi_edge *kept = sums_inner ? &nest->row : &nest->inner;
-    cut(kept, kept->block < width ? kept->block : width);
-    add_dims(loop, inner, row, KEPT, nest);
-    add_edge(nest, sums_inner ? &nest->row : &nest->inner);
+    vjpi_edge *side = sums_inner ? &nest->row : &nest->inner;
+    cut(side, side->block < width ? side->block : width);
+    add_dims(loop, inner, row, kept, nest);
+    add_edge(nest, side);
     end_units(nest);
-    add_dims(loop, inner, row, REDUCED, nest);
+    add_dims(loop, inner, row, reduced, nest);
     add_edge(nest, sums_inner ? &nest->inner : &nest->row);
     end_steps(nest);
 }
 
-/* The axis lies dense in memory: each unit is a block of whole rows. */
-static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, vjpi_nest *nest)
+static const dims on_axis = { VJPI_AXIS, true }, off_axis = { VJPI_AXIS, false };
+
+/* The axis is dense in memory: each unit is a block of whole rows. */
+static void nest_whole_rows(const vjpi_loop *loop, uint32_t tile, int32_t axis, vjpi_nest *nest)
 {
-    int32_t row = innermost(loop, false);
-    begin(loop, ntile, axis, row, nest);
+    int32_t row = innermost(loop, off_axis);
+    begin(loop, tile, axis, row, nest);
     nest->sums_inner = true;
     cut(&nest->row, MAP_ELEMENTS / nest->inner.n);
-    add_dims(loop, axis, row, KEPT, nest);
+    add_dims(loop, axis, row, off_axis, nest);
     add_edge(nest, &nest->row);
     end_units(nest);
     add_edge(nest, &nest->inner);
@@ -209,11 +233,13 @@ static void nest_whole_rows(const vjpi_loop *loop, int32_t ntile, int32_t axis, 
 
 /* How many columns to sum and then to map: such that the nearer cache still holds them then, if that
  * leaves long enough runs of memory and rows do not meet in the same few of its lines. */
-static int64_t columns_of_unit(const vjpi_nest *nest, int32_t ninputs)
+static int64_t columns_of_unit(const vjpi_nest *nest, uint32_t inputs)
 {
     int64_t column = 0, least = LEAST_RUN;
     bool meet = false;
-    for (int32_t i = 0; i < ninputs; i++) {
+    for (int32_t i = 0; i < nest->noperands; i++) {
+        if (!(inputs >> i & 1) || nest->size[i] == 0)
+            continue;
         column += nest->size[i] * nest->row.n;
         least = nest->size[i] < least ? nest->size[i] : least;
         meet = meet || nest->row.step[i] % VJPI_PAGE == 0;
@@ -224,30 +250,56 @@ static int64_t columns_of_unit(const vjpi_nest *nest, int32_t ninputs)
     return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t width,
+bool vjpi_nest_row(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, int64_t width,
                    vjpi_nest *nest)
 {
-    int32_t axis = innermost(loop, true), inner = innermost(loop, false);
+    int32_t axis = innermost(loop, on_axis), inner = innermost(loop, off_axis);
+    for (int32_t d = 0; d < axis; d++)
+        if (loop->dims[d].reduced & VJPI_AXIS)
+            return false; /* several dims, of which a tile has one */
     /* An axis of length 1 is gone from the loop: each element is a row. */
-    if (axis >= 0 && axis == loop->ndim - 1 && all_dense(loop, &loop->dims[axis], ntile)) {
-        nest_whole_rows(loop, ntile, axis, nest);
+    if (axis >= 0 && axis == loop->ndim - 1 && all_dense(loop, &loop->dims[axis], tile)) {
+        nest_whole_rows(loop, tile, axis, nest);
         return true;
     }
     if (inner < 0 && axis >= 0)
         return false;
-    begin(loop, ntile, inner, axis, nest);
+    begin(loop, tile, inner, axis, nest);
     if (nest->packed) {
-        cut_packed(nest, ntile, VJPI_CHAIN);
+        cut_packed(nest, tile, VJPI_CHAIN);
     } else {
-        int64_t columns = columns_of_unit(nest, ninputs);
+        int64_t columns = columns_of_unit(nest, inputs);
         int64_t units = (nest->inner.n + columns - 1) / columns;
         cut(&nest->inner, (nest->inner.n + units - 1) / units + 63); /* of about the same size */
         cut(&nest->row, VJPI_CHAIN);
     }
     cut(&nest->inner, nest->inner.block < width ? nest->inner.block : width);
-    add_dims(loop, inner, axis, KEPT, nest);
+    add_dims(loop, inner, axis, off_axis, nest);
     add_edge(nest, &nest->inner);
     end_units(nest);
+    add_edge(nest, &nest->row);
+    end_steps(nest);
+    return true;
+}
+
+bool vjpi_nest_row_fold(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, vjpi_nest *nest)
+{
+    int32_t axis = innermost(loop, on_axis), row = innermost(loop, off_axis);
+    int64_t row_size = 0;
+    if (axis < 0 || axis != loop->ndim - 1 || !all_dense(loop, &loop->dims[axis], tile))
+        return false;
+    for (int32_t d = 0; d < loop->ndim; d++)
+        if (loop->dims[d].reduced != (d == axis ? VJPI_AXIS : VJPI_SUMMED))
+            return false;
+    begin(loop, tile, axis, row, nest);
+    for (int32_t i = 0; i < nest->noperands; i++)
+        if (inputs >> i & 1)
+            row_size += nest->size[i] * nest->inner.n;
+    cut(&nest->row, NEAR_CACHE_SIZE / row_size < VJPI_CHAIN ? NEAR_CACHE_SIZE / row_size
+                                                            : VJPI_CHAIN);
+    add_edge(nest, &nest->inner);
+    end_units(nest);
+    add_dims(loop, axis, row, off_axis, nest);
     add_edge(nest, &nest->row);
     end_steps(nest);
     return true;

@@ -11,8 +11,15 @@
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
-/* Bytes of one packed operand in a tile. */
+/* Bytes of one packed operand in a tile; a quarter where more of them share the room. */
 #define VJPI_PACK_SIZE 4096
+#define VJPI_MAX_PACKED 5
+#define VJPI_PACKED_SIZE (VJPI_MAX_PACKED * VJPI_PACK_SIZE)
+
+static inline int64_t vjpi_pack_size(uint32_t packed)
+{
+    return __builtin_popcount(packed) > VJPI_MAX_PACKED ? VJPI_PACK_SIZE / 4 : VJPI_PACK_SIZE;
+}
 
 typedef struct vjpi_axis {
     int64_t count;
@@ -32,8 +39,10 @@ typedef struct vjpi_nest {
     int64_t nunits, nsteps;
     int32_t noperands;
     int64_t size[VJPI_MAX_OPERANDS], offset[VJPI_MAX_OPERANDS];
-    unsigned repeated, packed;      /* bit i: operand i is one element along inner; needs packing */
+    uint32_t repeated, packed;      /* bit i: operand i is one element along inner; needs packing */
     bool sums_inner;                /* a sum runs along inner (else along row) */
+    bool axis_inner, axis_row;      /* rows of the operator run along inner; along row */
+    int32_t index_axis;             /* the axis that counts along them; -1: none does */
 } vjpi_nest;
 
 /* A place in the units or steps of a nest: indices, and each operand's address. */
@@ -42,13 +51,16 @@ typedef struct vjpi_walk {
     char *at[VJPI_MAX_OPERANDS];
 } vjpi_walk;
 
-/* nest.c: how to do a loop. ntile: the operands in a tile (those behind are sums); width: how many
- * rows or columns may be summed side by side. */
-void vjpi_nest_map(const vjpi_loop *loop, int32_t ntile, vjpi_nest *nest);
-void vjpi_nest_fold(const vjpi_loop *loop, int32_t ntile, int64_t width, vjpi_nest *nest);
-/* false: the loop has nothing but the axis, and it is strided; do a fold, then a map. */
-bool vjpi_nest_row(const vjpi_loop *loop, int32_t ninputs, int32_t ntile, int64_t width,
+/* nest.c: how to do a loop. tile: bit i: operand i takes part in tiles; width: how many rows or
+ * columns may be summed side by side; set: the dims that are summed, VJPI_AXIS or VJPI_SUMMED. */
+void vjpi_nest_map(const vjpi_loop *loop, uint32_t tile, vjpi_nest *nest);
+void vjpi_nest_fold(const vjpi_loop *loop, uint32_t tile, int set, int64_t width, vjpi_nest *nest);
+/* false: the loop has nothing but the axis, and it is strided, or the axis is several dims. */
+bool vjpi_nest_row(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, int64_t width,
                    vjpi_nest *nest);
+/* Tiles of a few whole rows as the steps of one unit, whose columns are summed. false: the axis is
+ * not dense, or the sums run over anything but the rows. */
+bool vjpi_nest_row_fold(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, vjpi_nest *nest);
 
 /* Begin at unit (step) `start`; go to the next. */
 void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk);
@@ -64,11 +76,11 @@ static inline int64_t vjpi_edge_length(const vjpi_edge *edge, const vjpi_walk *w
     return rest < edge->block ? rest : edge->block;
 }
 
-/* tile.c: the operands of the tile at `walk`, packed into `scratch` (VJPI_PACK_SIZE bytes for
- * each packed operand) where they are not dense; operands first_output .. first_output + nfull - 1
- * are outputs. vjpi_tile_end brings packed outputs to their places. */
+/* tile.c: the operands `tile` of the tile at `walk`, packed into `scratch` (VJPI_PACKED_SIZE bytes)
+ * where they are not dense; those in `outputs` are written. vjpi_tile_end brings packed outputs to
+ * their places. */
 typedef struct vjpi_tile_operands {
-    int32_t n, first_output, nfull;
+    uint32_t tile, outputs;
 } vjpi_tile_operands;
 
 void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,

@@ -1,126 +1,306 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pair.h - one pair of vectors of one operator: load, compute, store. Part of loops.c.
  *
- * A `shape` is what the compiler is to know of a kernel. Everything here is inlined with a constant
- * one, so that what it does not need vanishes. */
+ * A `signature` is what the compiler is to know of an operator, a `use` what it is to know of a
+ * kernel. Everything here is inlined with constant ones, so that what it does not need vanishes. */
+
+/* How the elements of a tensor are stored, by the words of ops.def. */
+enum {
+    STORED_SAME, /* the dtype of the set */
+    STORED_WIDE, /* that or, if dtypes are mixed, the one that the tile names */
+    STORED_ANY = STORED_WIDE,
+    STORED_MASK,
+    STORED_T, /* the compute type, */
+    STORED_STAT = STORED_T, /* to which row operands were converted */
+    STORED_INDEX = STORED_T,
+    STORED_LABEL = STORED_T
+};
+
+typedef struct tensor_code {
+    uint8_t role, storage;
+} tensor_code;
+
+typedef struct signature {
+    formula *formula;
+    const tensor_code *tensors;
+    int choice, nin, nout, nvalues, npasses;
+    bool mixed;
+    uint8_t reductions[VJPI_MAX_PASSES];
+} signature;
+
+typedef struct use {
+    const signature *op;
+    int part;
+    bool scalars; /* row inputs and row values are one number for the whole line */
+    bool sums;    /* SUM outputs are wanted */
+} use;
+
+INLINE bool is_last(use u) { return u.part == u.op->npasses - 1; }
+INLINE int operand_count(use u) { return u.op->nin + u.op->nout + u.op->nvalues; }
+INLINE bool is_pass(use u) { return u.part < u.op->npasses - 1; }
+INLINE bool is_max(use u) { return is_pass(u) && u.op->reductions[u.part] >= VJPI_MAXIMUM; }
+
+/* How many terms an element has: for the values that a pass reduces, or for the SUM outputs. */
+INLINE int term_count(use u)
+{
+    int count = 0;
+    if (is_pass(u))
+        return VJPI_REDUCTIONS(u.op->reductions[u.part]);
+    EVERY
+    for (int i = 0; i < u.op->nout; i++)
+        count += u.sums && u.op->tensors[u.op->nin + i].role == VJPI_SUM;
+    return count;
+}
+
+INLINE int role_of(use u, int i)
+{
+    return i < u.op->nin + u.op->nout ? u.op->tensors[i].role : VJPI_VALUE;
+}
+
+INLINE bool is_row_operand(use u, int i)
+{
+    int role = role_of(u, i);
+    return role == VJPI_ROW_INPUT || role == VJPI_ROW_END || role == VJPI_VALUE ||
+           role == VJPI_PER_ROW;
+}
+
+/* Is operand i read by this part, or written by it? */
+INLINE bool is_read(use u, int i)
+{
+    return i < u.op->nin || (role_of(u, i) == VJPI_VALUE && u.part > 0);
+}
+
+INLINE bool is_written(use u, int i)
+{
+    return role_of(u, i) == (u.part == PER_ROWS ? VJPI_PER_ROW : VJPI_FULL) &&
+           (u.part == PER_ROWS || is_last(u));
+}
+
+INLINE int storage_of(use u, int i)
+{
+    if (is_row_operand(u, i))
+        return STORED_T;
+    int storage = u.op->tensors[i].storage;
+    return storage == STORED_WIDE && !u.op->mixed ? STORED_SAME : storage;
+}
+
+INLINE ptrdiff_t size_of(use u, const vjpi_tile *tile, int i)
+{
+    int storage = storage_of(u, i);
+    if (storage == STORED_WIDE)
+        return tile->dtypes[i] == VJP_F16 || tile->dtypes[i] == VJP_BF16 ? 2 : sizeof(T);
+    return storage == STORED_T ? (ptrdiff_t)sizeof(T) : storage == STORED_MASK ? 1 : SIZE;
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
 
 /* The compute type in memory, in the order of the dtype's pairs. */
-INLINE VV load_T(const void *p)
+INLINE VV load_T(const void *p) { return to_own_order(LOAD_T(p)); }
+INLINE VV load_some_T(const void *p, ptrdiff_t n) { return to_own_order(LOAD_SOME_T(p, n)); }
+INLINE void store_T(void *p, VV v) { STORE_T(p, from_own_order(v)); }
+INLINE void stream_T(void *p, VV v) { STREAM_T(p, from_own_order(v)); }
+INLINE void store_some_T(void *p, VV v, ptrdiff_t n) { STORE_SOME_T(p, from_own_order(v), n); }
+
+/* A pair of a dtype that the tile names: of the set's, of the compute type, or of 16 bits. */
+INLINE VV load_mixed(int dtype, const char *p, ptrdiff_t some)
 {
-#if BY_PARITY
-    return by_parity(JOIN(load_, VJPI_COMPUTE)(p));
-#else
-    return JOIN(load_, VJPI_COMPUTE)(p);
-#endif
-}
-
-INLINE VV load_some_T(const void *p, ptrdiff_t n)
-{
-#if BY_PARITY
-    return by_parity(JOIN(load_some_, VJPI_COMPUTE)(p, n));
-#else
-    return JOIN(load_some_, VJPI_COMPUTE)(p, n);
-#endif
-}
-
-INLINE VV ordered(VV v)
-{
-#if BY_PARITY
-    return in_order(v);
-#else
-    return v;
-#endif
-}
-
-INLINE void store_T(void *p, VV v) { JOIN(store_, VJPI_COMPUTE)(p, ordered(v)); }
-INLINE void stream_T(void *p, VV v) { JOIN(stream_, VJPI_COMPUTE)(p, ordered(v)); }
-
-INLINE void store_some_T(void *p, VV v, ptrdiff_t n)
-{
-    JOIN(store_some_, VJPI_COMPUTE)(p, ordered(v), n);
-}
-
-/* The first n elements of a pair; 0 in the others. */
-INLINE VV keep_first(VV v, ptrdiff_t n)
-{
-    ptrdiff_t in_a = BY_PARITY ? (n + 1) / 2 : n < LANES ? n : LANES;
-    return (VV){ pick(first(in_a), v.a, k(0)), pick(first(n - in_a), v.b, k(0)) };
-}
-
-/* What the compiler is to know of a kernel. wide[i]: operand i is of the compute type. */
-typedef struct shape {
-    formula *formula;
-    int part, choice, nin, nfull, nsums, noperands;
-    bool one_sum; /* the row sum is one number for the whole line */
-    bool wide[VJPI_MAX_OPERANDS];
-} shape;
-
-INLINE ptrdiff_t size_of(const shape *s, int i)
-{
-    return s->wide[i] ? (ptrdiff_t)sizeof(T) : SIZE;
-}
-
-INLINE VV load(const shape *s, int i, const char *p, ptrdiff_t some)
-{
-    if (!some && !s->wide[i] && s->part == OUTS && SIZE == sizeof(T))
-        return LOAD_T_TO_STORE(p);
-    if (!s->wide[i])
+    if (dtype == OWN_DTYPE)
         return some ? LOAD_SOME(p, some) : LOAD(p);
+#if !VJPI_COMPUTE_F64
+    if (dtype == VJP_F16)
+        return to_own_order(some ? load_some_f16(p, some) : load_f16(p));
+    if (dtype == VJP_BF16)
+        return to_own_order(in_order(some ? load_some_bf16(p, some) : load_bf16(p)));
+#endif
     VV v = some ? load_some_T(p, some) : load_T(p);
-#if BY_PARITY
-    if (i < s->nin)
-        v = (VV){ plain_nan(v.a), plain_nan(v.b) };
+#if !VJPI_COMPUTE_F64
+    if (BY_PARITY)
+        return (VV){ plain_nan(v.a), plain_nan(v.b) };
 #endif
     return v;
 }
 
-INLINE void store(const shape *s, int i, char *p, VV v, ptrdiff_t some, bool stream)
+INLINE void store_mixed(int dtype, char *p, VV v, ptrdiff_t some)
 {
-    if (some && s->wide[i])
+    if (dtype == OWN_DTYPE) {
+        if (some)
+            STORE_SOME(p, v, some);
+        else
+            STORE(p, v);
+        return;
+    }
+#if !VJPI_COMPUTE_F64
+    if (dtype == VJP_F16) {
+        if (some)
+            store_some_f16(p, from_own_order(v), some);
+        else
+            store_f16(p, from_own_order(v));
+        return;
+    }
+    if (dtype == VJP_BF16) {
+        VV plain = by_parity(from_own_order((VV){ plain_nan(v.a), plain_nan(v.b) }));
+        if (some)
+            store_some_bf16(p, plain, some);
+        else
+            store_bf16(p, plain);
+        return;
+    }
+#endif
+    if (some)
+        store_some_T(p, v, some);
+    else
+        store_T(p, v);
+}
+
+/* A mask: 1 where a byte is not 0. */
+INLINE VV load_mask(const char *p, ptrdiff_t n)
+{
+    T numbers[PAIR] = { 0 };
+    for (ptrdiff_t i = 0; i < n; i++)
+        numbers[i] = p[i] != 0;
+    return load_T(numbers);
+}
+
+INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t some)
+{
+    switch (storage_of(u, i)) {
+    case STORED_WIDE:
+        return load_mixed(tile->dtypes[i], p, some);
+    case STORED_MASK:
+        return load_mask(p, some ? some : PAIR);
+    case STORED_T:
+        return some ? load_some_T(p, some) : load_T(p);
+    }
+    if (some)
+        return LOAD_SOME(p, some);
+    return is_last(u) && SIZE == sizeof(T) ? LOAD_T_TO_STORE(p) : LOAD(p);
+}
+
+INLINE void store(use u, const vjpi_tile *tile, int i, char *p, VV v, ptrdiff_t some,
+                  bool non_temporal)
+{
+    int storage = storage_of(u, i);
+    if (storage == STORED_WIDE && !(non_temporal && tile->dtypes[i] == VJP_F32))
+        store_mixed(tile->dtypes[i], p, v, some);
+    else if (some && storage == STORED_T)
         store_some_T(p, v, some);
     else if (some)
         STORE_SOME(p, v, some);
-    else if (stream && s->wide[i])
+    else if (non_temporal && storage != STORED_SAME)
         stream_T(p, v);
-    else if (stream)
+    else if (non_temporal)
         STREAM(p, v);
-    else if (s->wide[i])
+    else if (storage == STORED_T)
         store_T(p, v);
     else
         STORE(p, v);
 }
 
+INLINE V lane_numbers(void)
+{
+    static const T numbers[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    V v;
+    memcpy(&v, numbers, sizeof(v));
+    return v;
+}
+
+/* ---- one pair ----------------------------------------------------------------------------- */
+
+/* What a reduction starts from, and how it goes on. NaN is passed over by a maximum. */
+INLINE V identity(use u) { return k(is_max(u) ? (T)-INFINITY : (T)0); }
+
+INLINE V combined(use u, V a, V b)
+{
+    if (is_max(u))
+        return pick(gt(b, a), b, a);
+    return a + b;
+}
+
+INLINE VV combined_pair(use u, VV a, VV b)
+{
+    return (VV){ combined(u, a.a, b.a), combined(u, a.b, b.b) };
+}
+
+/* The first n elements of a pair; in the others what does not count. */
+INLINE VV keep_first(use u, VV v, ptrdiff_t n)
+{
+    ptrdiff_t in_a = BY_PARITY ? (n + 1) / 2 : n < LANES ? n : LANES;
+    return (VV){ pick(first(in_a), v.a, identity(u)), pick(first(n - in_a), v.b, identity(u)) };
+}
+
+/* The positions along the axis of a pair whose first element has position `start`. */
+INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
+{
+    V at = k((T)(tile->index + start));
+    if (!tile->axis_inner)
+        return (VV){ at, at };
+    V step = lane_numbers() * k(BY_PARITY ? 2 : 1);
+    return (VV){ at + step, at + step + k(BY_PARITY ? 1 : LANES) };
+}
+
+/* Elements behind the end of their row, where rows run across the tile: v or, there, `instead`. */
+INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, VV index,
+                     ptrdiff_t some, VV v, V instead)
+{
+    EVERY
+    for (int i = 0; i < u.op->nin; i++)
+        if (role_of(u, i) == VJPI_ROW_END && !tile->axis_inner && u.part != PER_ROWS) {
+            VV end = load(u, tile, i, data[i] + at * (ptrdiff_t)sizeof(T), some);
+            v = (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
+        }
+    return v;
+}
+
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the sums' terms in terms[]. some > 0: that many elements only. */
-INLINE void pair(const shape *s, const float *constants, char *const *data, ptrdiff_t at,
-                 ptrdiff_t some, bool stream, VV *terms)
+ * and leave the terms in terms[]. `start`: the position along the tile's axis of the pair's first
+ * element. some > 0: that many elements only. */
+INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, ptrdiff_t start,
+                 ptrdiff_t some, bool non_temporal, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
-    V out_a[VJPI_MAX_OPERANDS], out_b[VJPI_MAX_OPERANDS];
-    int nfull = s->part == OUTS ? s->nfull : 0;
-    bool has_rowsum = s->part == OUTS && s->noperands > s->nin + s->nfull;
-    int nloads = s->nin + (has_rowsum && !s->one_sum);
-    UNROLL
-    for (int i = 0; i < nloads; i++) {
-        int operand = i < s->nin ? i : s->noperands - 1;
-        VV v = load(s, operand, data[operand] + at * size_of(s, operand), some);
-        in_a[i] = v.a;
-        in_b[i] = v.b;
+    V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
+    const T *constants = tile->constants;
+    int nterms = 0, made = 0, nread = 0;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++) {
+        if (!is_read(u, i))
+            continue;
+        if (u.scalars && is_row_operand(u, i)) {
+            T value;
+            memcpy(&value, data[i], sizeof(value));
+            in_a[nread] = in_b[nread] = k(value);
+        } else {
+            VV v = load(u, tile, i, data[i] + at * size_of(u, tile, i), some);
+            in_a[nread] = v.a;
+            in_b[nread] = v.b;
+        }
+        nread++;
     }
-    if (s->one_sum) {
-        T sum;
-        memcpy(&sum, data[s->noperands - 1], sizeof(sum));
-        in_a[nloads] = in_b[nloads] = k(sum);
+    VV index = positions(tile, start);
+    u.op->formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
+                  out_a);
+    u.op->formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
+                  out_b);
+    if (is_pass(u)) {
+        EVERY
+        for (int i = 0; i < term_count(u); i++) {
+            VV term = before_end(u, tile, data, at, index, some, (VV){ out_a[i], out_b[i] },
+                                 identity(u));
+            terms[i] = some ? keep_first(u, term, some) : term;
+        }
+        return;
     }
-    s->formula(s->part, s->choice, in_a, constants, out_a);
-    s->formula(s->part, s->choice, in_b, constants, out_b);
-    UNROLL
-    for (int i = 0; i < nfull; i++)
-        store(s, s->nin + i, data[s->nin + i] + at * size_of(s, s->nin + i),
-              (VV){ out_a[i], out_b[i] }, some, stream);
-    UNROLL
-    for (int i = 0; i < s->nsums; i++) {
-        VV term = { out_a[nfull + i], out_b[nfull + i] };
-        terms[i] = some ? keep_first(term, some) : term;
+    EVERY
+    for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
+        if (is_written(u, i)) {
+            VV v = before_end(u, tile, data, at, index, some, (VV){ out_a[made], out_b[made] }, k(0));
+            store(u, tile, i, data[i] + at * size_of(u, tile, i), v, some, non_temporal);
+            made++;
+        } else if (u.op->tensors[i].role == VJPI_SUM && is_last(u)) {
+            VV term = { out_a[made], out_b[made] };
+            if (u.sums)
+                terms[nterms++] = some ? keep_first(u, term, some) : term;
+            made++;
+        }
     }
 }

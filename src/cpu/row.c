@@ -1,45 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* row.c - a sum along an axis, then a map that needs it, while the data is still in the cache. */
+/* row.c - reductions along an axis, then a map that needs them, while the data is in the cache. */
+#include <string.h>
+
 #include "cpu/stage.h"
 
-/* The axis is dense in memory: the kernel does whole rows. */
+/* A part of a tile of whole rows: `count` of them from row `first` on. */
+static vjpi_tile some_rows(const vjpi_tile *tile, int64_t first, int64_t count)
+{
+    vjpi_tile part = *tile;
+    part.rows = count;
+    for (int32_t i = 0; i < VJPI_MAX_TENSORS; i++)
+        part.data[i] += first * part.row_step[i];
+    return part;
+}
+
+/* The axis is dense in memory: the kernel does whole rows, as many as their arrays have room for. */
 void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                     char *room)
 {
-    const vjpi_nest *nest = &job->plan->nests[stage->nest];
-    vjpi_tile tile = { .constants = job->plan->constants, .stream = job->stream };
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    int64_t capacity = stage->capacity, compute = (int64_t)plan->set->compute_size;
+    vjpi_tile tile = vjpi_first_tile(job);
     vjpi_walk walk;
+    char *at[VJPI_MAX_OPERANDS];
+    tile.non_temporal = job->non_temporal;
     vjpi_walk_units(nest, job->data, begin, &walk);
     walk.index[nest->inner.axis] = 0; /* not cut: a step of its own */
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
-        job->plan->kernels->row(&tile);
+        for (int64_t row = 0; row < tile.rows; row += capacity) {
+            int64_t count = tile.rows - row < capacity ? tile.rows - row : capacity;
+            vjpi_tile part = some_rows(&tile, row, count);
+            for (int32_t i = 0; i < nest->noperands; i++)
+                at[i] = walk.at[i] + row * nest->row.step[i];
+            vjpi_arrays_gather(job, at, nest->row.step, count, room, capacity);
+            vjpi_arrays_attach(plan, room, capacity, compute, &part);
+            plan->kernels->row(&part);
+            vjpi_arrays_finish(job, at, nest->row.step, count, room, capacity);
+        }
         vjpi_next_unit(nest, &walk);
     }
 }
 
-/* Some other dim is inner: the sums of a block of columns, then their outputs. */
+/* The values that one pass leaves for the columns of a unit. */
+static void column_pass(const vjpi_job *job, const vjpi_stage *stage, int32_t part,
+                        const vjpi_walk *unit, const vjpi_tile *tile, int64_t width, char *room)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    char *arrays = vjpi_room_arrays(nest, room);
+    vjpi_fold fold = stage->fold;
+    int32_t first = plan->ntensors;
+    for (int32_t p = 0; p < part; p++)
+        first += VJPI_REDUCTIONS(plan->op->reductions[p]);
+    fold.part = part;
+    fold.nsums = VJPI_REDUCTIONS(plan->op->reductions[part]);
+    fold.is_max = plan->op->reductions[part] >= VJPI_MAXIMUM;
+    size_t size = (size_t)width * plan->set->compute_size;
+    const char *sums =
+        vjpi_sum_steps(job, stage, &fold, unit, 0, nest->nsteps, *tile, room, NULL);
+    for (int32_t i = 0; i < fold.nsums; i++)
+        memcpy(vjpi_array(plan, first + i, arrays, stage->capacity), sums + (size_t)i * size, size);
+}
+
+/* Some other dim is inner: the values of a block of columns, then their outputs. */
 void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                        char *room)
 {
-    const vjpi_nest *nest = &job->plan->nests[stage->nest];
-    vjpi_tile_operands inputs = { job->plan->ninputs, job->plan->ninputs, 0 };
-    int32_t rowsum = stage->operands.n;
-    vjpi_tile tile = { .constants = job->plan->constants };
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    char *arrays = vjpi_room_arrays(nest, room);
+    vjpi_tile tile = vjpi_first_tile(job);
     vjpi_walk unit_walk, walk;
     vjpi_walk_units(nest, job->data, begin, &unit_walk);
     for (int64_t unit = begin; unit < end; unit++) {
-        tile.data[rowsum] =
-            vjpi_sum_steps(job, nest, inputs, &unit_walk, 0, nest->nsteps, room);
-        tile.row_step[rowsum] = 0;
+        int64_t width = vjpi_edge_length(&nest->inner, &unit_walk);
+        vjpi_arrays_gather(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
+        vjpi_arrays_attach(plan, arrays, stage->capacity, 0, &tile);
+        for (int32_t part = 0; part < plan->op->npasses - 1; part++)
+            if (plan->passes >> part & 1)
+                column_pass(job, stage, part, &unit_walk, &tile, width, room);
+        vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
-        for (int64_t step = 0; step < nest->nsteps; step++) {
-            tile.stream = job->stream;
+        for (int64_t step = 0; step < nest->nsteps && plan->kernels->map; step++) {
+            tile.non_temporal = job->non_temporal;
             vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
-            job->plan->kernels->map(&tile);
+            plan->kernels->map(&tile);
             vjpi_tile_end(nest, &walk, stage->operands, &tile);
             vjpi_next_step(nest, &walk);
         }
         vjpi_next_unit(nest, &unit_walk);
     }
+}
+
+/* Before a tile of whole rows is mapped and its columns are summed: the values of its rows. */
+static void prepare_rows(const vjpi_job *job, const vjpi_stage *stage, const vjpi_walk *walk,
+                         char *room, vjpi_tile *tile)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    const vjpi_nest *nest = &plan->nests[stage->nest];
+    int64_t capacity = stage->capacity;
+    int32_t first = plan->ntensors;
+    vjpi_arrays_gather(job, walk->at, nest->row.step, tile->rows, room, capacity);
+    vjpi_arrays_attach(plan, room, capacity, (int64_t)plan->set->compute_size, tile);
+    for (int32_t part = 0; part < plan->op->npasses - 1; part++) {
+        int32_t count = VJPI_REDUCTIONS(plan->op->reductions[part]);
+        if (plan->passes >> part & 1) {
+            vjpi_tile pass = *tile;
+            char sums[VJPI_MAX_SUMS * VJPI_CHAIN * sizeof(double)];
+            size_t size = (size_t)tile->rows * plan->set->compute_size;
+            pass.sums = sums;
+            plan->set->clear[plan->op->reductions[part] >= VJPI_MAXIMUM](sums, tile->rows * count);
+            plan->kernels->along[part](&pass);
+            for (int32_t i = 0; i < count; i++)
+                memcpy(vjpi_array(plan, first + i, room, capacity), sums + (size_t)i * size, size);
+        }
+        first += count;
+    }
+    vjpi_arrays_finish(job, walk->at, nest->row.step, tile->rows, room, capacity);
+}
+
+void vjpi_row_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                         char *room)
+{
+    vjpi_fold_with(job, stage, begin, end, room, prepare_rows);
 }

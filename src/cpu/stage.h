@@ -8,51 +8,75 @@
 
 #include "cpu/nest.h"
 
-#define VJPI_MAX_STAGES 3
-#define VJPI_MAX_PACKED 5
+#define VJPI_MAX_STAGES 10
+#define VJPI_MAX_NESTS 3
 
 typedef struct vjpi_job vjpi_job;
 typedef struct vjpi_stage vjpi_stage;
 
-/* Do units [begin, end). `room` is for packed operands and sums. */
+/* Do units [begin, end). `room` is for packed operands, sums and row operands. */
 typedef void vjpi_stage_run(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
                             int64_t end, char *room);
+
+/* Sums over the steps of a unit, or maxima. */
+typedef struct vjpi_fold {
+    int32_t part;              /* the pass whose terms are added up */
+    int32_t nsums;
+    bool is_max;
+    int32_t levels;            /* of the tree that a unit's sums are made in */
+    int64_t width;             /* the most sums of a kind that a unit has */
+    int64_t nsegments;         /* that each unit's steps are cut into, summed apart */
+    uint8_t target[VJPI_MAX_SUMS]; /* the operands that the sums go to; NO_TARGET: nowhere */
+} vjpi_fold;
+
+#define VJPI_NO_TARGET 255
 
 struct vjpi_stage {
     vjpi_stage_run *run;
     int64_t nunits, ntasks;
     int64_t room_size; /* bytes of a task's room in the workspace; 0: on its stack */
+    int64_t capacity;  /* elements of each row array in its room */
     int32_t nest;      /* which of the plan's nests */
     vjpi_tile_operands operands;
+    vjpi_fold fold;
 };
 
 typedef struct vjpi_cpu_plan {
     const vjpi_kernel_set *set;
     const vjpi_kernels *kernels;
-    float constants[VJPI_MAX_ATTRS];
-    int32_t nstages;
-    int32_t ninputs;
+    const vjpi_op *op;
+    vjp_dtype compute; /* the dtype of the compute type */
+    uint32_t facts, passes;
+    int32_t ntensors, nstages;
+    uint8_t dtypes[VJPI_MAX_TENSORS];
     vjpi_stage stages[VJPI_MAX_STAGES];
-    vjpi_nest nests[2];
-
-    /* folds, and row operators done as a fold and a map */
-    int32_t nsums, first_sum;  /* operands first_sum .. are sums */
-    int64_t nsegments;         /* each unit's steps are cut into so many, summed apart */
-    int64_t sums_width;        /* the most sums of a kind that a unit has */
-    int32_t sum_levels;        /* of the tree that a unit's sums are made in */
-    int64_t rowsums_size, rooms_size; /* bytes in the workspace: row sums, rooms, then segments */
-    void (*store[2])(const void *sums, ptrdiff_t n, char *to, ptrdiff_t step);
-
-    bool stream;               /* more data than the caches hold */
+    vjpi_nest nests[VJPI_MAX_NESTS];
+    double constants[VJPI_MAX_CONSTANTS];    /* room for them in the compute type */
+    double stand_ins[VJPI_MAX_TENSORS];      /* the elements of inputs that are not given */
+    int64_t rows, length;                    /* of the data along the axis */
+    bool causal, per_row;                    /* rows end at the diagonal; have PER_ROW outputs */
+    int64_t causal_shift;                    /* a row ends so far behind its own position */
+    int32_t counter;                         /* the operand that counts where a row is */
+    int32_t row_arrays;                      /* row inputs, PER_ROW outputs and row values */
+    uint8_t array_of[VJPI_MAX_OPERANDS];     /* which of them an operand is; NO_ARRAY: none */
+    int64_t arrays_size, rooms_size;         /* bytes in the workspace: row arrays, rooms, segments */
+    int64_t segments_size;
+    bool non_temporal;                       /* more data than the caches hold */
 } vjpi_cpu_plan;
 
-/* One run of a plan. */
+#define VJPI_NO_ARRAY 255
+
+/* One run of a plan. Where row operands are arrays in the workspace, data[] has those; the caller's
+ * are in rows[]. */
 struct vjpi_job {
     const vjpi_cpu_plan *plan;
     char *data[VJPI_MAX_OPERANDS];
-    char *segments; /* [segment][unit][sums_width * nsums] of the compute type */
+    char *rows[VJPI_MAX_OPERANDS];
+    char *arrays;   /* of all rows: [row array][row] of the compute type */
+    char *segments; /* [segment][unit][width * nsums] of the compute type */
     char *rooms;    /* one for each task */
-    bool stream;
+    bool non_temporal;
+    char *origin; /* where the operand that counts rows starts */
 };
 
 /* Where the share of `index` begins when n is divided among `parts`. */
@@ -64,27 +88,82 @@ static inline int64_t vjpi_share(int64_t n, int64_t parts, int64_t index)
     return n / parts * index + (index < more ? index : more);
 }
 
+/* A tile as every stage of the job begins it. */
+static inline vjpi_tile vjpi_first_tile(const vjpi_job *job)
+{
+    return (vjpi_tile){ .facts = job->plan->facts, .passes = job->plan->passes,
+                        .dtypes = job->plan->dtypes, .constants = job->plan->constants };
+}
+
+/* prepare.c: the stages of a call, and its workspace. */
+size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
+
 /* map.c */
 vjpi_stage_run vjpi_map_units;
 
 /* fold.c: units x segments; then the segments of each unit together; +0 for an empty sum */
 vjpi_stage_run vjpi_fold_units, vjpi_join_segments, vjpi_zero_units;
 
-/* row.c: whole rows; columns of rows */
-vjpi_stage_run vjpi_row_units, vjpi_column_units;
+/* row.c: whole rows; columns of rows; whole rows whose columns are summed */
+vjpi_stage_run vjpi_row_units, vjpi_column_units, vjpi_row_fold_units;
 
-/* A task's room on its stack: packed operands, then a row of accumulators and the tree's levels.
- * Wide rows of sums let a fold over columns read long runs of memory, but then the room must come
- * from the workspace. */
+/* row_arrays.c: row inputs of all rows into arrays; PER_ROW outputs of all rows from arrays */
+vjpi_stage_run vjpi_gather_rows, vjpi_finish_rows;
+
+/* A task's room on its stack: packed operands, row arrays, then a row of accumulators and the tree's
+ * levels. Wide rows of sums let a fold over columns read long runs of memory, but then the room must
+ * come from the workspace. */
 #define VJPI_SUM_RADIX 4   /* rows of sums that a level of the tree adds up */
 #define VJPI_SUM_LEVELS 10 /* at most */
 #define VJPI_SUMS_SIZE 2048 /* bytes of a row of sums on the stack */
-#define VJPI_PACKED_SIZE (VJPI_MAX_PACKED * VJPI_PACK_SIZE)
-#define VJPI_ROOM_SIZE (VJPI_PACKED_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
+#define VJPI_ARRAYS_SIZE 6144 /* bytes of all row arrays there */
+#define VJPI_ROOM_SIZE \
+    (VJPI_PACKED_SIZE + VJPI_ARRAYS_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
 
-/* The sums over steps [begin, end) of a unit: one for each row or column, somewhere in the room. */
-char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, char *room);
+/* The parts of a room: packed operands are at its start. */
+static inline char *vjpi_room_arrays(const vjpi_nest *nest, char *room)
+{
+    return nest->packed ? room + VJPI_PACKED_SIZE : room;
+}
+
+static inline char *vjpi_room_sums(const vjpi_cpu_plan *plan, const vjpi_stage *stage, char *room)
+{
+    return vjpi_room_arrays(&plan->nests[stage->nest], room) +
+           plan->row_arrays * stage->capacity * (int64_t)plan->set->compute_size;
+}
+
+/* What a row operator does before each tile of a fold. */
+typedef void vjpi_prepare_tile(const vjpi_job *job, const vjpi_stage *stage, const vjpi_walk *walk,
+                               char *room, vjpi_tile *tile);
+
+/* The sums over steps [begin, end) of a unit, one for each row or column: in the room, where
+ * vjpi_room_sums says. `tile` is where each tile starts from. */
+char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fold *fold,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile tile, char *room,
+                     vjpi_prepare_tile *prepare_tile);
+
+/* Units x segments, the units of one segment next to each other; prepare_tile: NULL or called before
+ * each tile. */
+void vjpi_fold_with(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                    char *room, vjpi_prepare_tile *prepare_tile);
+
+/* row_arrays.c. The row operands of some rows are arrays of the compute type, `capacity` elements
+ * each. gather: fill those of the inputs, n rows whose tensors are at `at`, step[] bytes from row to
+ * row. finish: compute the PER_ROW outputs and store them. attach: let the tile's row operands be
+ * the arrays, row_step bytes from row to row of the tile; 0: its rows share them. */
+void vjpi_arrays_gather(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
+                        char *arrays, int64_t capacity);
+void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
+                        char *arrays, int64_t capacity);
+void vjpi_arrays_attach(const vjpi_cpu_plan *plan, char *arrays, int64_t capacity,
+                        int64_t row_step, vjpi_tile *tile);
+
+/* The array of an operand. */
+static inline char *vjpi_array(const vjpi_cpu_plan *plan, int32_t operand, char *arrays,
+                               int64_t capacity)
+{
+    return arrays + plan->array_of[operand] * capacity * (int64_t)plan->set->compute_size;
+}
 
 /* parallel.c: task(arg, i) for i < ntasks, as the context says. */
 void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg);

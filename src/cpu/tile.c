@@ -4,13 +4,14 @@
  * A strided input is gathered into a small dense buffer, a strided output is computed there and
  * scattered. The copy runs along whichever of its two sides is closer in memory, so that a
  * transposed operand is read and written in whole cache lines. */
+#include <assert.h>
 #include <string.h>
 
 #include "cpu/nest.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define FETCH_ROWS 32 /* so far ahead, memory is asked for: lines that lie apart are not foreseen */
+#define FETCH_ROWS 32 /* prefetch distance: the hardware does not foresee lines that are apart */
 
 /* to[r * to_row + c * to_step] = from[...] for r < rows, c < n; steps in bytes, size constant. */
 INLINE void copy_elements(int64_t rows, int64_t n, const char *from, int64_t from_row,
@@ -42,17 +43,20 @@ static void copy(int64_t rows, int64_t n, const char *from, int64_t from_row, in
         swap = from_row, from_row = from_step, from_step = swap;
         swap = to_row, to_row = to_step, to_step = swap;
     }
-    if (size == 2)
+    switch (size) {
+    case 1:
+        copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 1);
+        break;
+    case 2:
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 2);
-    else if (size == 4)
+        break;
+    case 4:
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 4);
-    else
+        break;
+    default:
+        assert(size == 8);
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 8);
-}
-
-static bool is_output(vjpi_tile_operands operands, int32_t i)
-{
-    return i >= operands.first_output && i < operands.first_output + operands.nfull;
+    }
 }
 
 void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
@@ -61,29 +65,36 @@ void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_ope
     tile->n = vjpi_edge_length(&nest->inner, walk);
     tile->rows = vjpi_edge_length(&nest->row, walk);
     tile->repeated = nest->repeated;
-    for (int32_t i = 0; i < operands.n; i++) {
+    tile->axis_inner = nest->axis_inner;
+    tile->axis_row = nest->axis_row;
+    tile->index = 0;
+    if (nest->index_axis >= 0)
+        tile->index = walk->index[nest->index_axis] * (nest->axis_inner ? nest->inner.block
+                                                       : nest->axis_row ? nest->row.block : 1);
+    for (int32_t i = 0; i < nest->noperands; i++) {
+        if (!(operands.tile >> i & 1))
+            continue;
         tile->data[i] = walk->at[i];
         tile->row_step[i] = nest->row.step[i];
         if (!(nest->packed >> i & 1))
             continue;
         tile->data[i] = scratch;
         tile->row_step[i] = tile->n * nest->size[i];
-        scratch += VJPI_PACK_SIZE;
-        if (!is_output(operands, i))
+        scratch += vjpi_pack_size(nest->packed);
+        if (!(operands.outputs >> i & 1))
             copy(tile->rows, tile->n, walk->at[i], nest->row.step[i], nest->inner.step[i],
                  tile->data[i], tile->row_step[i], nest->size[i], nest->size[i]);
         else
-            tile->stream = false; /* it goes to the buffer first */
+            tile->non_temporal = false; /* it goes to the buffer first */
     }
 }
 
 void vjpi_tile_end(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
                    const vjpi_tile *tile)
 {
-    if (!nest->packed)
-        return;
-    for (int32_t i = operands.first_output; i < operands.first_output + operands.nfull; i++)
-        if (nest->packed >> i & 1)
+    uint32_t unpack = nest->packed & operands.tile & operands.outputs;
+    for (int32_t i = 0; unpack >> i != 0; i++)
+        if (unpack >> i & 1)
             copy(tile->rows, tile->n, tile->data[i], tile->row_step[i], nest->size[i],
                  walk->at[i], nest->row.step[i], nest->inner.step[i], nest->size[i]);
 }

@@ -109,7 +109,6 @@ static const vjpi_cuda_kernels *kernels_of(const vjpi_call *call)
     case VJP_##suffix:                                                                  \
         return &vjpi_cuda_kernels_##name[call->op->formula][call->choice][call->wide];
 #include "dtypes.def"
-#undef DTYPE
     }
     return NULL;
 }

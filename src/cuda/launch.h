@@ -84,7 +84,6 @@ extern "C" {
 #endif
 #define DTYPE(name, ...) extern const vjpi_cuda_kernels (*const vjpi_cuda_kernels_##name)[2][2];
 #include "dtypes.def"
-#undef DTYPE
 #ifdef __cplusplus
 }
 #endif

@@ -263,12 +263,10 @@ static int64_t compute_size_of(vjp_dtype dtype)
     enum {
 #define DTYPE(name, suffix, size, compute) SIZE_##name = size,
 #include "dtypes.def"
-#undef DTYPE
     };
     switch (dtype) {
 #define DTYPE(name, suffix, size, compute) case VJP_##suffix: return SIZE_##compute;
 #include "dtypes.def"
-#undef DTYPE
     }
     return 0;
 }

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare.c - a call becomes stages. How it is cut depends on its shapes, strides and dtypes alone,
+ * and so do the bits of its sums. */
+#include <string.h>
+
+#include "cpu/stage.h"
+
+#ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
+#define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
+#endif
+#define MAX_TASKS 256
+#define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
+#define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows pass by pass */
+#define FEW_ROWS 8
+#define WIDEST 65536         /* bytes of a row of sums in the workspace */
+#define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
+#define WIDE_TASKS 16        /* most tasks that have their rooms there */
+
+/* ---- stages ------------------------------------------------------------------------------- */
+
+/* How many tasks to make of units that hold so many elements together. */
+static int64_t task_count(int64_t nunits, int64_t elements)
+{
+    int64_t tasks = elements / TASK_ELEMENTS;
+    tasks = tasks < MAX_TASKS ? tasks : MAX_TASKS;
+    tasks = tasks < nunits ? tasks : nunits;
+    return tasks < 2 ? 1 : tasks;
+}
+
+static vjpi_stage *add_stage(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest, int64_t nunits,
+                             int64_t elements)
+{
+    vjpi_stage *stage = &plan->stages[plan->nstages++];
+    stage->run = run;
+    stage->nest = nest;
+    stage->nunits = nunits;
+    stage->ntasks = task_count(nunits, elements);
+    return stage;
+}
+
+static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operands,
+                    int64_t elements)
+{
+    add_stage(plan, vjpi_map_units, nest, plan->nests[nest].nunits, elements)->operands = operands;
+}
+
+/* Levels of a tree that takes so many rows of sums. */
+static int32_t levels_for(int64_t rows)
+{
+    int32_t levels = 1;
+    while (rows > VJPI_SUM_RADIX && levels < VJPI_SUM_LEVELS) {
+        rows = (rows + VJPI_SUM_RADIX - 1) / VJPI_SUM_RADIX;
+        levels++;
+    }
+    return levels;
+}
+
+/* Bytes of the widest row of sums that leaves the workspace within its limit: sums over columns
+ * read the longer runs of memory the more columns they take side by side. */
+static int64_t widest_sums(const vjpi_call *call, const vjpi_nest *narrow)
+{
+    int64_t size = WIDEST, rows = levels_for(narrow->nsteps) + 1;
+    double limit = vjpi_workspace_limit(call);
+    if (narrow->sums_inner || narrow->packed)
+        return VJPI_SUMS_SIZE;
+    /* each task's room, and a row for each of up to twice as many segments */
+    while (size > VJPI_SUMS_SIZE && (double)(WIDE_TASKS * (rows + 2) * size + 64) > limit)
+        size /= 2;
+    return size;
+}
+
+/* A stage that makes sums: where its tasks find room for them, and for the row arrays. */
+static vjpi_stage *add_sums(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index,
+                            vjpi_fold fold, int64_t nunits, int64_t elements)
+{
+    const vjpi_nest *nest = &plan->nests[nest_index];
+    vjpi_stage *stage = add_stage(plan, run, nest_index, nunits, elements);
+    int64_t compute = (int64_t)plan->set->compute_size;
+    fold.width = nest->sums_inner ? nest->row.block : nest->inner.block;
+    fold.levels = VJPI_SUM_LEVELS;
+    int64_t row = fold.width * fold.nsums * compute;
+    if (row > VJPI_SUMS_SIZE) {
+        fold.levels = levels_for(nest->nsteps);
+        stage->room_size = (fold.levels + 1) * row;
+        stage->ntasks = stage->ntasks < WIDE_TASKS ? stage->ntasks : WIDE_TASKS;
+    }
+    stage->fold = fold;
+    return stage;
+}
+
+/* Give the stage's room arrays of so many rows. */
+static void add_arrays(vjpi_cpu_plan *plan, vjpi_stage *stage, int64_t capacity)
+{
+    stage->capacity = capacity;
+    if (stage->room_size > 0)
+        stage->room_size += plan->row_arrays * capacity * (int64_t)plan->set->compute_size;
+}
+
+/* Into how many segments a fold is cut: few units alone could not be shared. */
+static int64_t segments_of(const vjpi_nest *nest, int64_t elements)
+{
+    if (nest->nunits >= FEW_UNITS || elements < 2 * TASK_ELEMENTS)
+        return 1;
+    int64_t segments = FEW_UNITS / nest->nunits, most = elements / TASK_ELEMENTS;
+    segments = segments < most ? segments : most;
+    return segments < nest->nsteps ? segments : nest->nsteps;
+}
+
+/* A fold over a nest: units x segments and, if there are several, the segments together. */
+static void add_fold(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index, vjpi_fold fold,
+                     vjpi_tile_operands operands, int64_t elements, int64_t capacity)
+{
+    const vjpi_nest *nest = &plan->nests[nest_index];
+    vjpi_stage *stage =
+        add_sums(plan, run, nest_index, fold, nest->nunits * fold.nsegments, elements);
+    stage->operands = operands;
+    add_arrays(plan, stage, capacity);
+    if (fold.nsegments > 1) {
+        int64_t width = stage->fold.width;
+        add_sums(plan, vjpi_join_segments, nest_index, fold, nest->nunits, nest->nunits * width);
+        int64_t size = fold.nsegments * nest->nunits * width * fold.nsums *
+                       (int64_t)plan->set->compute_size;
+        plan->segments_size = size > plan->segments_size ? size : plan->segments_size;
+    }
+}
+
+/* ---- operands ----------------------------------------------------------------------------- */
+
+static uint32_t with_role(const vjpi_op *op, int role)
+{
+    uint32_t operands = 0;
+    for (int32_t i = 0; i < op->info.ninputs + op->info.noutputs; i++)
+        if (op->roles[i] == role)
+            operands |= 1u << i;
+    return operands;
+}
+
+/* The tensors that a tile has an element of for each of its own. */
+static vjpi_tile_operands tile_operands(const vjpi_op *op)
+{
+    uint32_t outputs = with_role(op, VJPI_FULL);
+    return (vjpi_tile_operands){ with_role(op, VJPI_ELEMENTS) | outputs, outputs };
+}
+
+/* Row operands where they are dense arrays of all rows, with the first `nvalues` row values. */
+static uint32_t row_operands(const vjpi_op *op, int32_t nvalues)
+{
+    uint32_t values = ((1u << nvalues) - 1) << (op->info.ninputs + op->info.noutputs);
+    return with_role(op, VJPI_ROW_INPUT) | with_role(op, VJPI_ROW_END) | values;
+}
+
+/* The fold of the last pass: SUM outputs, wanted or not. */
+static vjpi_fold sum_fold(const vjpi_call *call)
+{
+    vjpi_fold fold = { .part = call->op->npasses - 1, .nsegments = 1 };
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++)
+        if (call->op->roles[i] == VJPI_SUM)
+            fold.target[fold.nsums++] =
+                vjpi_has(call->facts, i) ? (uint8_t)i : (uint8_t)VJPI_NO_TARGET;
+    return fold;
+}
+
+/* ---- folds -------------------------------------------------------------------------------- */
+
+/* Nothing to read, but sums of nothing to write. */
+static void add_zero(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    vjpi_nest *nest = &plan->nests[0];
+    uint32_t sums = 0;
+    nest->noperands = call->ntensors;
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
+        const vjp_tensor *sum = &call->tensors[i];
+        if (call->op->roles[i] != VJPI_SUM || !vjpi_has(call->facts, i))
+            continue;
+        sums |= 1u << i;
+        nest->nunits = vjpi_numel(sum);
+        nest->nunit_axes = nest->naxes = sum->ndim;
+        nest->size[i] = (int64_t)vjp_dtype_size(sum->dtype);
+        for (int32_t d = 0; d < sum->ndim; d++) {
+            nest->axes[d].count = sum->shape[d];
+            if (sum->shape[d] > 1) /* else the stride may be anything */
+                nest->axes[d].step[i] = sum->strides[d] * nest->size[i];
+        }
+    }
+    if (nest->nunits > 0)
+        add_stage(plan, vjpi_zero_units, 0, nest->nunits, 0)->operands.outputs = sums;
+}
+
+/* A fold of the last pass over nest `nest_index`: as wide as pays. */
+static void add_sum_fold(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile_operands operands,
+                         int32_t nest_index, vjpi_cpu_plan *plan)
+{
+    vjpi_fold fold = sum_fold(call);
+    int64_t column = (int64_t)plan->set->compute_size * fold.nsums;
+    vjpi_nest *nest = &plan->nests[nest_index];
+    vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, VJPI_SUMS_SIZE / column, nest);
+    int64_t widest = widest_sums(call, nest);
+    if (widest > VJPI_SUMS_SIZE)
+        vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, widest / column, nest);
+    fold.nsegments = segments_of(nest, call->elements);
+    if (nest->sums_inner && nest->nunits * fold.nsegments < FEW_UNITS &&
+        call->elements >= 2 * TASK_ELEMENTS) {
+        /* rows that cannot be cut: fewer of them a unit, which leaves the order of each row's sum */
+        int64_t rows = (nest->row.n * fold.nsegments + FEW_UNITS - 1) / FEW_UNITS;
+        vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, rows, nest);
+    }
+    add_fold(plan, vjpi_fold_units, nest_index, fold, operands, call->elements, 0);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Rows whose operands a task's room has arrays for. */
+static int64_t room_rows(const vjpi_cpu_plan *plan)
+{
+    return VJPI_ARRAYS_SIZE / (plan->row_arrays * (int64_t)plan->set->compute_size);
+}
+
+/* The most values that one pass leaves for a row. */
+static int64_t most_reductions(const vjpi_op *op)
+{
+    int64_t most = 1;
+    for (int32_t p = 0; p < op->npasses - 1; p++) {
+        int64_t own = VJPI_REDUCTIONS(op->reductions[p]);
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+/* Rows in blocks of whole rows, or of columns: all passes while the cache has the data. */
+static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    vjpi_tile_operands operands = tile_operands(call->op);
+    uint32_t inputs = operands.tile & ~operands.outputs;
+    int64_t compute = (int64_t)plan->set->compute_size, size = VJPI_SUMS_SIZE;
+    int64_t sums = most_reductions(call->op), narrow = size / compute / sums;
+    vjpi_nest *nest = &plan->nests[0];
+    vjpi_loop loop;
+    vjpi_layout(call, false, &loop);
+    narrow = narrow < room_rows(plan) ? narrow : room_rows(plan);
+    if (!vjpi_nest_row(&loop, inputs, operands.tile, narrow, nest) ||
+        (nest->nunits < FEW_ROWS && call->elements >= SPLIT_ELEMENTS))
+        return false;
+    plan->counter = call->ntensors;
+    if (nest->sums_inner) {
+        vjpi_stage *stage =
+            add_stage(plan, vjpi_row_units, 0, nest->nunits, call->elements);
+        stage->operands = operands;
+        stage->capacity = room_rows(plan);
+        return true;
+    }
+    size = widest_sums(call, nest);
+    while (size > VJPI_SUMS_SIZE) { /* as wide as leaves enough units to share among threads */
+        vjpi_nest_row(&loop, inputs, operands.tile, size / compute / sums, nest);
+        if (nest->nunits >= FEW_ROWS)
+            break;
+        size /= 2;
+    }
+    if (size <= VJPI_SUMS_SIZE)
+        vjpi_nest_row(&loop, inputs, operands.tile, narrow, nest);
+    vjpi_fold fold = { .nsums = (int32_t)sums, .nsegments = 1 };
+    vjpi_stage *stage =
+        add_sums(plan, vjpi_column_units, 0, fold, nest->nunits, call->elements);
+    stage->operands = operands;
+    add_arrays(plan, stage, nest->inner.block);
+    return true;
+}
+
+/* Rows whose columns are summed as well: a few whole rows at a time. */
+static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    vjpi_tile_operands operands = tile_operands(call->op);
+    vjpi_fold fold = sum_fold(call);
+    vjpi_nest *nest = &plan->nests[0];
+    vjpi_loop loop;
+    vjpi_layout(call, false, &loop);
+    if (!vjpi_nest_row_fold(&loop, operands.tile & ~operands.outputs, operands.tile, nest) ||
+        nest->inner.n * fold.nsums * (int64_t)plan->set->compute_size > WIDEST_ROW)
+        return false;
+    plan->counter = call->ntensors;
+    fold.nsegments = segments_of(nest, call->elements);
+    add_fold(plan, vjpi_row_fold_units, 0, fold, operands, call->elements, VJPI_CHAIN);
+    return true;
+}
+
+/* Stage by stage, with arrays of all rows in the workspace: one strided row, few long ones, an axis
+ * of several dims, or sums that run across rows as well as along them. */
+static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    const vjpi_op *op = call->op;
+    vjpi_tile_operands operands = tile_operands(op), inputs;
+    vjpi_loop loop;
+    int64_t compute = (int64_t)plan->set->compute_size;
+    int32_t first = call->ntensors;
+    plan->arrays_size = plan->row_arrays * call->rows * compute;
+    plan->counter = call->ntensors + 1;
+    int32_t last_reductions = VJPI_REDUCTIONS(op->reductions[op->npasses - 2]);
+    inputs = (vjpi_tile_operands){ (operands.tile & ~operands.outputs) |
+                                       row_operands(op, op->nvalues - last_reductions), 0 };
+    operands.tile |= row_operands(op, op->nvalues);
+    vjpi_layout_rows(call, &loop);
+    vjpi_nest_map(&loop, 0, &plan->nests[0]);
+    add_stage(plan, vjpi_gather_rows, 0, plan->nests[0].nunits, call->rows);
+    if (call->elements > 0) {
+        vjpi_layout(call, true, &loop);
+        vjpi_nest *nest = &plan->nests[1];
+        vjpi_nest_fold(&loop, inputs.tile, VJPI_AXIS,
+                       VJPI_SUMS_SIZE / compute / most_reductions(op), nest);
+        for (int32_t p = 0; p < op->npasses - 1; p++) {
+            vjpi_fold fold = { .part = p, .nsums = VJPI_REDUCTIONS(op->reductions[p]),
+                               .is_max = op->reductions[p] >= VJPI_MAXIMUM,
+                               .nsegments = segments_of(nest, call->elements) };
+            for (int32_t i = 0; i < fold.nsums; i++)
+                fold.target[i] = (uint8_t)first++;
+            if (call->passes >> p & 1)
+                add_fold(plan, vjpi_fold_units, 1, fold, inputs, call->elements, 0);
+        }
+    }
+    if (call->per_row)
+        add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, call->rows);
+    if (call->elements > 0 && call->sums) {
+        add_sum_fold(call, &loop, operands, 2, plan);
+    } else if (call->elements > 0 && operands.outputs & call->facts) {
+        vjpi_nest_map(&loop, operands.tile, &plan->nests[2]);
+        add_map(plan, 2, operands, call->elements);
+    }
+}
+
+/* ---- the plan ----------------------------------------------------------------------------- */
+
+/* Number the row arrays: row tensors in order, then row values. */
+static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    memset(plan->array_of, VJPI_NO_ARRAY, sizeof(plan->array_of));
+    for (int32_t i = 0; i < call->ntensors + call->op->nvalues; i++)
+        if (i >= call->ntensors || call->op->tensors[i].shape_rule == VJP_SHAPE_ROW)
+            plan->array_of[i] = (uint8_t)plan->row_arrays++;
+}
+
+static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    number_arrays(call, plan);
+    plan->per_row = call->per_row;
+    plan->causal = call->causal_dim >= 0;
+    if (plan->causal)
+        plan->causal_shift = call->length - call->shape[call->causal_dim];
+    if (call->elements == 0) {
+        if (call->sums)
+            add_zero(call, plan);
+        else if (call->rows > 0 && call->per_row)
+            prepare_split(call, plan);
+    } else if (!(call->sums ? prepare_row_fold(call, plan) : prepare_fused(call, plan))) {
+        prepare_split(call, plan);
+    }
+}
+
+static void prepare_elements(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    vjpi_tile_operands operands = tile_operands(call->op);
+    vjpi_loop loop;
+    if (call->elements == 0) {
+        if (call->sums)
+            add_zero(call, plan);
+        return;
+    }
+    vjpi_layout(call, false, &loop);
+    if (call->sums) {
+        add_sum_fold(call, &loop, operands, 0, plan);
+        return;
+    }
+    vjpi_nest_map(&loop, operands.tile, &plan->nests[0]);
+    add_map(plan, 0, operands, call->elements);
+}
+
+size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan)
+{
+    plan->rows = call->rows;
+    plan->length = call->length;
+    if (call->op->npasses > 1)
+        prepare_rows(call, plan);
+    else
+        prepare_elements(call, plan);
+    for (int32_t s = 0; s < plan->nstages; s++) {
+        int64_t rooms = plan->stages[s].ntasks * plan->stages[s].room_size;
+        plan->rooms_size = rooms > plan->rooms_size ? rooms : plan->rooms_size;
+    }
+    return (size_t)(plan->arrays_size + plan->rooms_size + plan->segments_size);
+}
