@@ -64,6 +64,7 @@ struct vjp_context {
     atomic_int references;      /* the caller's and one per plan */
     const struct vjpi_isa *isa; /* CPU: whose kernels run */
     int64_t cache_size;         /* CPU: bytes of the last-level cache */
+    int32_t most_threads;       /* CPU: of a team of OpenMP */
     atomic_int error;           /* CUDA: the last error that the device reported; 0: none */
     int32_t arch;               /* CUDA: 90 for compute capability 9.0 */
     char arch_name[16];         /* CUDA: "sm_90" */
@@ -111,6 +112,7 @@ double vjpi_workspace_limit(const vjpi_call *call);
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
  * plan_size bytes, aligned to 16, zeroed. run is handed arguments that were found valid.
+ * threads is NULL where no thread of the host does the work.
  * allocate, deallocate and finish serve vjp_compute: memory that kernels can reach, and the wait
  * for what was queued. */
 struct vjpi_backend {
@@ -118,6 +120,7 @@ struct vjpi_backend {
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
     const char *(*isa)(const vjp_context *ctx);
     const char *(*error)(const vjp_context *ctx);
+    int32_t (*threads)(const vjp_context *ctx);
     vjp_status (*prepare)(vjp_context *ctx, const vjpi_call *call, void *state,
                           size_t *workspace_size, vjpi_reason reason);
     vjp_status (*run)(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,

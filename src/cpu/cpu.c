@@ -13,7 +13,6 @@
 #ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
 #define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
 #endif
-#define MAX_TASKS 256
 #define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
 #define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows as fold and map */
 #define FEW_ROWS 8
@@ -32,6 +31,7 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "VJP_ISA: this build has no instruction set '%.32s'", cap);
     ctx->cache_size = vjpi_cache_size();
+    ctx->most_threads = vjpi_most_threads(ctx->options.num_threads);
     return VJP_OK;
 }
 
@@ -52,7 +52,7 @@ static const char *no_error(const vjp_context *ctx)
 static int64_t task_count(int64_t nunits, int64_t elements)
 {
     int64_t tasks = elements / TASK_ELEMENTS;
-    tasks = tasks < MAX_TASKS ? tasks : MAX_TASKS;
+    tasks = tasks < VJPI_MAX_TASKS ? tasks : VJPI_MAX_TASKS;
     tasks = tasks < nunits ? tasks : nunits;
     return tasks < 2 ? 1 : tasks;
 }
@@ -332,6 +332,7 @@ const vjpi_backend vjpi_backend_cpu = {
     .open = open_cpu,
     .isa = isa_name,
     .error = no_error,
+    .threads = vjpi_threads,
     .prepare = prepare,
     .run = run,
     .allocate = vjpi_allocate,

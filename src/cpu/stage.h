@@ -86,7 +86,13 @@ vjpi_stage_run vjpi_row_units, vjpi_column_units;
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_nest *nest, vjpi_tile_operands operands,
                      const vjpi_walk *unit, int64_t begin, int64_t end, char *room);
 
-/* parallel.c: task(arg, i) for i < ntasks, as the context says. */
+#define VJPI_MAX_TASKS 256 /* of a stage; more threads than that would have nothing to do */
+
+/* parallel.c: task(arg, i) for i < ntasks, as the context says; on how many threads a run started
+ * here and now does so, 0 if the caller's parallel-for decides; the most that num_threads may
+ * mean. */
 void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg);
+int32_t vjpi_threads(const vjp_context *ctx);
+int32_t vjpi_most_threads(int32_t num_threads);
 
 #endif
