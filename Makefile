@@ -10,6 +10,9 @@ MAKEFLAGS += --no-print-directory
 # A first `make` must not ask for what only the tests need; a tree configured by hand keeps its choice.
 TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
 
+# CUDA=0: without the CUDA module; CUDA=1: with it again. Any other value is some other program's.
+CUDA_OPTION = $(if $(filter 0,$(CUDA)),-DVJP_CUDA=OFF)$(if $(filter 1,$(CUDA)),-DVJP_CUDA=ON)
+
 # What each target needs, as test=Debian package: scripts/need.sh.
 NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
 NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
@@ -26,15 +29,14 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean \
 	help
 
-all: configure ## build the library, examples and tools (default)
+all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
 	@cmake --build build/release $(JOBS)
 
 configure:
-	@cmake --preset release $(TESTS_OFF)
-
-demo: ## install a compiler and CMake if they are missing, build, train a small network
 	@scripts/need.sh $(NEED)
-	@$(MAKE) configure
+	@cmake --preset release $(TESTS_OFF) $(CUDA_OPTION)
+
+demo: configure ## install a compiler and CMake if they are missing, build, train a small network
 	@cmake --build build/release $(JOBS) --target example_train
 	@build/release/examples/train
 
@@ -173,7 +175,7 @@ build/peers/complete:
 docs: all ## write the tables and plots of docs/operators again
 	@build/release/tools/opdoc --write docs/operators
 
-install: all ## install into PREFIX (/usr/local)
+install: all ## install into PREFIX (/usr/local), below DESTDIR; CUDA=0: without the CUDA module
 	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean: ## remove build/

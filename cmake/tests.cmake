@@ -77,6 +77,15 @@ foreach(file IN LISTS tests)
   vjp_test(${name})
 endforeach()
 target_link_libraries(test_memory PRIVATE vjp_test_allocations)
+
+# test_team under other settings of OpenMP, which are read when a program starts.
+if(VJP_OPENMP AND OpenMP_C_FOUND)
+  target_link_libraries(test_team PRIVATE OpenMP::OpenMP_C)
+  foreach(setting OMP_NUM_THREADS=100000 OMP_NUM_THREADS=2 OMP_THREAD_LIMIT=5 OMP_PROC_BIND=true)
+    add_test(NAME test_team_${setting} COMMAND test_team)
+    set_tests_properties(test_team_${setting} PROPERTIES ENVIRONMENT ${setting})
+  endforeach()
+endif()
 if(VJP_COMPAT)
   target_compile_definitions(test_unload PRIVATE
     INFINIOP_PATH="$<TARGET_FILE:vjp_infiniop>" DNNL_GRAPH_PATH="$<TARGET_FILE:vjp_dnnl_graph>")

@@ -79,7 +79,10 @@ suite_package() {
     done
 
     prefix=$PWD/build/installed
+    check "make without CMake says what to install" make_without_cmake
+    check "make CUDA=0, CUDA=1 and CUDA=/usr/local/cuda" make_cuda
     check "install" install_and_move || return
+    check "install (DESTDIR)" install_into_destdir
     check "consumer (pkg-config, C, shared)" pc_consumer gcc main.c
     check "consumer (pkg-config, C, static)" pc_consumer gcc main.c -static
     check "consumer (pkg-config, C++, shared)" pc_consumer g++ main.cpp
@@ -100,6 +103,34 @@ install_and_move() {
     rm -rf "$prefix" "$prefix.first" &&
         CUDAARCHS=90-real make install PREFIX="$prefix.first" &&
         mv "$prefix.first" "$prefix"
+}
+
+# In a folder of commands that has no cmake, and as somebody who may not install it.
+make_without_cmake() {
+    bin=$PWD/build/commands
+    rm -rf "$bin" && mkdir -p "$bin" || return
+    for command in sh make cc nproc; do
+        ln -s "$(command -v $command)" "$bin/$command" || return
+    done
+    printf '#!/bin/sh\necho 1000\n' >"$bin/id" && chmod +x "$bin/id" || return
+    for target in all install demo; do
+        said=$(PATH=$bin make $target 2>&1) && return 1
+        echo "$said"
+        echo "$said" | grep -q '^ *sudo apt-get .* install .* cmake$' || return
+    done
+}
+
+# Only shown, not done: the build folder would keep the choice.
+make_cuda() {
+    make -n install CUDA=0 | grep -q 'cmake --preset.* -DVJP_CUDA=OFF' &&
+        make -n install CUDA=1 | grep -q 'cmake --preset.* -DVJP_CUDA=ON' &&
+        ! make -n install CUDA=/usr/local/cuda | grep 'VJP_CUDA'
+}
+
+install_into_destdir() {
+    rm -rf build/destdir &&
+        make install DESTDIR="$PWD/build/destdir" PREFIX=/usr &&
+        diff -r build/destdir/usr "$prefix"
 }
 
 # The bill is made from an installation of its own, and must fit this one: every file, every hash.

@@ -185,6 +185,77 @@ static void softmax_of_a_single_class_has_no_gradient(void **state)
     trial_close(&t);
 }
 
+/* ---- overflow on the way -------------------------------------------------------------------- */
+
+/* 64 terms of +-size that cancel. The partial sums are of every 32nd term and so of one sign. f16
+ * computes in f32, which has room. */
+static void check_cancelling_terms(vjp_dtype dtype, vjp_context *ctx, double size, int overflows)
+{
+    problem p = problem_start("prelu_backward");
+    trial t;
+    problem_contiguous(&p, dtype, dtype, 1, (int64_t[]){ 64 }, 1, (int64_t[]){ 1 });
+    trial_open(&t, &p, 0);
+    trial_set(&t, 0, (double[]){ -1 }, 1);
+    trial_set(&t, 1, (double[]){ 0.25 }, 1);
+    trial_set(&t, 2, (double[]){ size, -size }, 2);
+    trial_run(&t, ctx, 0xa5);
+    if (overflows)
+        assert_false(isfinite(trial_get(&t, 4, 0)));
+    else
+        trial_check(&t);
+    trial_close(&t);
+}
+
+/* Rows of two whose difference of diff_dst and the sum is 2 * size, times a tiny dst. */
+static void check_far_difference(vjp_dtype dtype, vjp_context *ctx, double size, int overflows)
+{
+    problem p = problem_start("softmax_backward");
+    trial t;
+    problem_contiguous(&p, dtype, dtype, 2, (int64_t[]){ 19, 2 }, 0, NULL);
+    trial_open(&t, &p, 0);
+    trial_set(&t, 0, (double[]){ size, -size }, 2);
+    trial_set(&t, 1, (double[]){ 0x1p-10, 1 }, 2);
+    trial_run(&t, ctx, 0xa5);
+    if (!overflows)
+        trial_check(&t);
+    for (int64_t i = 0; overflows && i < 19; i++)
+        assert_true(trial_get(&t, 2, 2 * i) == INFINITY);
+    trial_close(&t);
+}
+
+static void a_sum_that_overflows_on_the_way_is_not_finite(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < ISAS; isa++)
+        for (int64_t d = 0; isa_contexts[isa] != NULL && d < COUNT_OF(all_dtypes); d++) {
+            vjp_dtype dtype = all_dtypes[d];
+            double most = dtype_max(dtype);
+            check_cancelling_terms(dtype, isa_contexts[isa], most, dtype != VJP_F16);
+            check_far_difference(dtype, isa_contexts[isa], most, dtype != VJP_F16);
+        }
+}
+
+/* As long as the magnitudes add up to less than half the largest number, nothing can overflow. */
+static void a_sum_with_room_keeps_its_bound(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < ISAS; isa++)
+        for (int64_t d = 0; isa_contexts[isa] != NULL && d < COUNT_OF(all_dtypes); d++) {
+            double most = dtype_max(all_dtypes[d]);
+            check_cancelling_terms(all_dtypes[d], isa_contexts[isa], most / 128, 0);
+            check_far_difference(all_dtypes[d], isa_contexts[isa], most / 4, 0);
+        }
+}
+
+static void the_stated_bounds_of_sums_say_so(void **state)
+{
+    (void)state;
+    const char *const ops[] = { "prelu_backward", "softmax_backward" };
+    for (int64_t i = 0; i < COUNT_OF(ops); i++)
+        if (strstr(vjp_op_find(ops[i])->accuracy, "overflows") == NULL)
+            fail_msg("%s: %s", ops[i], vjp_op_find(ops[i])->accuracy);
+}
+
 /* ---- no elements, no dims ----------------------------------------------------------------- */
 
 static void add_required_attrs(problem *p)
@@ -271,6 +342,9 @@ int main(void)
         cmocka_unit_test(prelu_sums_infinities),
         cmocka_unit_test(softmax_nan_poisons_its_row_only),
         cmocka_unit_test(softmax_of_a_single_class_has_no_gradient),
+        cmocka_unit_test(a_sum_that_overflows_on_the_way_is_not_finite),
+        cmocka_unit_test(a_sum_with_room_keeps_its_bound),
+        cmocka_unit_test(the_stated_bounds_of_sums_say_so),
         cmocka_unit_test(every_operator_accepts_tensors_without_elements),
         cmocka_unit_test(a_slope_beside_no_elements_has_a_gradient_of_plus_zero),
         cmocka_unit_test(every_elementwise_operator_accepts_a_scalar),

@@ -27,6 +27,7 @@ typedef struct copy {
     vjp_status (*create)(const vjp_context_options *, vjp_context **, char *, size_t);
     void (*destroy)(vjp_context *);
     const char *(*isa)(const vjp_context *);
+    int32_t (*threads)(const vjp_context *);
     vjp_status (*contiguous)(vjp_dtype, int32_t, const int64_t *, vjp_tensor *);
     vjp_status (*compute)(vjp_context *, const char *, const vjp_attr *, int32_t,
                           const vjp_tensor *const *, void *const *, int32_t, char *, size_t);
@@ -61,6 +62,7 @@ static copy copy_open(const char *module)
     *(void **)&c.create = dlsym(library, "vjp_context_create");
     *(void **)&c.destroy = dlsym(library, "vjp_context_destroy");
     *(void **)&c.isa = dlsym(library, "vjp_context_isa");
+    *(void **)&c.threads = dlsym(library, "vjp_context_threads");
     *(void **)&c.contiguous = dlsym(library, "vjp_tensor_contiguous");
     *(void **)&c.compute = dlsym(library, "vjp_compute");
     return c;
@@ -158,6 +160,7 @@ static vjp_status compute(const copy *c, const char *failing, char *reason)
     vjp_status status = c->create(&options, &ctx, reason, VJP_REASON_SIZE);
     if (status == VJP_OK) {
         assert_string_equal(c->isa(ctx), "fake");
+        assert_int_equal(c->threads(ctx), 0);
         status = c->compute(ctx, "relu_backward", NULL, 0, tensors, buffers, 3, reason,
                             VJP_REASON_SIZE);
     }

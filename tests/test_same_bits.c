@@ -275,10 +275,13 @@ static void large_work_goes_to_the_callers_threads(void **state)
     assert_true(tasks_of(4 << 20, 0) > 1);
 }
 
+/* The threshold is the header's. */
 static void small_work_and_one_thread_stay_with_the_caller(void **state)
 {
     (void)state;
     assert_int_equal(tasks_of(100, 4), 0);
+    assert_int_equal(tasks_of((128 << 10) - 1, 4), 0);
+    assert_int_equal(tasks_of(128 << 10, 4), 2);
     assert_int_equal(tasks_of(4 << 20, 1), 0);
 }
 

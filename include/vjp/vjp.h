@@ -11,8 +11,12 @@
  * Creating may fail and says why in one sentence: pass a char buffer as `reason`. Running checks
  * only what can change from call to call (addresses, and labels on the CPU), allocates nothing and
  * takes no lock (OpenMP's runtime may, when it starts its threads or their number changes).
- * The library never prints, aborts or exits. Every function may be called from any thread; a
- * plan may run on many threads at once.
+ * The library never prints, aborts or exits. OpenMP's runtime may: it ends the process where it
+ * cannot create a thread or allocate what its threads need. To rule that out, set num_threads to 1
+ * or pass your own parallel_for.
+ * Every function may be called from any thread; a plan may run on many threads at once. A thread
+ * that calls the library or runs its tasks needs a stack of 64 KiB; for OpenMP's threads that is
+ * OMP_STACKSIZE=64k or more.
  *
  * Results are the same bits for any number of threads and any instruction set (the payload and
  * sign of a NaN aside). The caller's rounding mode and flush-to-zero setting change nothing.
@@ -95,7 +99,10 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  *
  * device, device_id: where plans of this context run. VJP_CUDA needs libvjp_cuda.so beside
  *     libvjp.so (the static library supports the CPU only); device_id is CUDA's device ordinal.
- * num_threads: 0 takes what OpenMP offers, 1 stays on the calling thread, n uses at most n.
+ * num_threads: 1 stays on the calling thread. n is a team of n threads of OpenMP, also where there
+ *     are fewer CPUs, but never more than OpenMP's thread limit or 256. 0 takes what OpenMP offers
+ *     (OMP_NUM_THREADS, omp_set_num_threads), but never more than 256 or the CPUs in the affinity
+ *     mask when the context is created. vjp_context_threads returns the result.
  * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
  *     is passed to it.
  * allocate, deallocate: set both or neither; they replace the C library's allocator for
@@ -104,8 +111,10 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on CUDA "80", "90");
  *     NULL: the best one available. The environment may lower it further: vjp_context_create.
  *
- * Small work stays on the calling thread. So does what would run on OpenMP, if it is started inside
- * an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
+ * Small work stays on the calling thread, and parallel_for is not called for it. The threshold is a
+ * tuning figure, today 128 Ki elements, and may change in any version; a parallel_for that counts
+ * its calls shows where it is. Work for OpenMP also stays on the calling thread if it is started
+ * inside an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
  */
 typedef struct vjp_context_options {
     size_t struct_size; /* sizeof(vjp_context_options) */
@@ -147,6 +156,11 @@ VJP_API const char *vjp_context_isa(const vjp_context *ctx);
  * returned VJP_DEVICE_ERROR ("cudaErrorLaunchFailure"); "" if there was none; NULL for NULL.
  * The context stays usable where CUDA allows it. */
 VJP_API const char *vjp_context_error(const vjp_context *ctx);
+
+/* vjp_context_threads - how many threads would share the work of a run started here and now: the
+ * size of OpenMP's team; 1 if the calling thread works alone; 0 for a parallel_for, whose threads
+ * are the caller's, for CUDA and for NULL. Small work takes one thread in any case. */
+VJP_API int32_t vjp_context_threads(const vjp_context *ctx);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 

@@ -125,6 +125,11 @@ const char *vjp_context_error(const vjp_context *ctx)
     return ctx ? ctx->backend->error(ctx) : NULL;
 }
 
+int32_t vjp_context_threads(const vjp_context *ctx)
+{
+    return ctx && ctx->backend->threads ? ctx->backend->threads(ctx) : 0;
+}
+
 void vjpi_context_retain(vjp_context *ctx)
 {
     atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);

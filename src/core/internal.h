@@ -139,7 +139,7 @@ void vjpi_set_constants(const vjpi_call *call, void *constants);
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
  * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run is
  * handed arguments that were found valid, with the data of inputs and outputs by tensor, NULL for
- * those that are not given. allocate, deallocate and finish serve vjp_compute: memory that kernels
+ * those that are not given. threads is NULL where no thread of the host does the work. allocate, deallocate and finish serve vjp_compute: memory that kernels
  * can reach, and the wait for what was queued. */
 struct vjpi_backend {
     size_t context_size, plan_size;
@@ -147,6 +147,7 @@ struct vjpi_backend {
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
     const char *(*isa)(const vjp_context *ctx);
     const char *(*error)(const vjp_context *ctx);
+    int32_t (*threads)(const vjp_context *ctx);
     vjp_status (*prepare)(vjp_context *ctx, const vjpi_call *call, void *state,
                           size_t *workspace_size, vjpi_reason reason);
     vjp_status (*run)(vjp_context *ctx, const void *state, char *const *data, void *workspace,

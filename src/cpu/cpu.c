@@ -11,18 +11,8 @@
 
 #define WORKSPACE_ALIGNMENT 64
 
-typedef struct cpu_context {
-    const vjpi_isa *isa; /* whose kernels run */
-    int64_t cache_size;  /* bytes of the last-level cache */
-} cpu_context;
-
-static const cpu_context *state_of(const vjp_context *ctx)
-{
-    return (const cpu_context *)(const void *)ctx->state;
-}
-
 /* The best instruction set, at most the one that is named. */
-static vjp_status cap_isa(const char *where, const char *cap, cpu_context *state,
+static vjp_status cap_isa(const char *where, const char *cap, vjpi_cpu_context *state,
                           vjpi_reason reason)
 {
     const vjpi_isa *capped = vjpi_best_isa(cap && *cap ? cap : NULL);
@@ -35,7 +25,7 @@ static vjp_status cap_isa(const char *where, const char *cap, cpu_context *state
 
 static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
 {
-    cpu_context *state = (cpu_context *)(void *)ctx->state;
+    vjpi_cpu_context *state = (vjpi_cpu_context *)(void *)ctx->state;
     vjp_status status;
     if (ctx->options.device_id != 0)
         return vjpi_refuse(reason, VJP_NO_DEVICE, "options: device_id must be 0 for the CPU, not %d",
@@ -44,12 +34,13 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
         (status = cap_isa("VJP_ISA", getenv("VJP_ISA"), state, reason)) != VJP_OK)
         return status;
     state->cache_size = vjpi_cache_size();
+    state->most_threads = vjpi_most_threads(ctx->options.num_threads);
     return VJP_OK;
 }
 
 static const char *isa_name(const vjp_context *ctx)
 {
-    return state_of(ctx)->isa->name;
+    return vjpi_cpu_state(ctx)->isa->name;
 }
 
 static const char *no_error(const vjp_context *ctx)
@@ -79,7 +70,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
 {
     (void)reason;
     vjpi_cpu_plan *plan = state;
-    plan->set = state_of(ctx)->isa->sets[call->dtype];
+    plan->set = vjpi_cpu_state(ctx)->isa->sets[call->dtype];
     plan->kernels = &plan->set->kernels[call->op->formula][call->choice][call->mixed];
     plan->op = call->op;
     plan->compute = plan->set->compute_size == sizeof(double) ? VJP_F64 : VJP_F32;
@@ -93,7 +84,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     }
     vjpi_set_constants(call, plan->constants);
     plan->non_temporal =
-        vjpi_total_bytes(call, call->ntensors) > (double)state_of(ctx)->cache_size;
+        vjpi_total_bytes(call, call->ntensors) > (double)vjpi_cpu_state(ctx)->cache_size;
     *workspace = vjpi_cpu_prepare(call, plan);
     *workspace += *workspace > 0 ? WORKSPACE_ALIGNMENT - 1 : 0;
     return VJP_OK;
@@ -186,12 +177,13 @@ static vjp_status finish(vjp_context *ctx)
 }
 
 const vjpi_backend vjpi_backend_cpu = {
-    .context_size = sizeof(cpu_context),
+    .context_size = sizeof(vjpi_cpu_context),
     .plan_size = sizeof(vjpi_cpu_plan),
     .host_memory = true,
     .open = open_cpu,
     .isa = isa_name,
     .error = no_error,
+    .threads = vjpi_threads,
     .prepare = prepare,
     .run = run,
     .allocate = vjpi_allocate,

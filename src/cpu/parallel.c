@@ -18,38 +18,69 @@ __attribute__((constructor)) static void remember_process(void)
     loading_process = getpid();
 }
 
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* OpenMP's count of CPUs, not the calling thread's affinity mask: OMP_PROC_BIND narrows that to
+ * one CPU. */
+int32_t vjpi_most_threads(int32_t num_threads)
+{
+    int32_t wanted = num_threads > 0 ? num_threads : omp_get_num_procs();
+    return smaller(wanted, smaller(omp_get_thread_limit(), VJPI_MAX_TASKS));
+}
+
 /* As many for few tasks as for many: GNU's runtime allocates, and starts or ends threads, whenever
  * a team has another size than the one before. */
-static int openmp_threads(const vjp_context *ctx)
+static int32_t openmp_threads(const vjp_context *ctx)
 {
     if (omp_in_parallel() || getpid() != loading_process)
         return 1;
-    return ctx->options.num_threads > 0 ? ctx->options.num_threads : omp_get_max_threads();
+    if (ctx->options.num_threads > 0)
+        return vjpi_cpu_state(ctx)->most_threads;
+    return smaller(vjpi_cpu_state(ctx)->most_threads, omp_get_max_threads());
 }
 
-static void run_openmp(int threads, int64_t ntasks, vjp_task task, void *arg)
+static void run_openmp(int32_t threads, int64_t ntasks, vjp_task task, void *arg)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < ntasks; i++)
         task(arg, i);
 }
+#else
+int32_t vjpi_most_threads(int32_t num_threads)
+{
+    (void)num_threads;
+    return 1;
+}
+
+static int32_t openmp_threads(const vjp_context *ctx)
+{
+    return vjpi_cpu_state(ctx)->most_threads;
+}
 #endif
+
+int32_t vjpi_threads(const vjp_context *ctx)
+{
+    if (ctx->options.num_threads == 1)
+        return 1;
+    return ctx->options.parallel_for ? 0 : openmp_threads(ctx);
+}
 
 void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg)
 {
-    if (ntasks > 1 && ctx->options.num_threads != 1) {
-        if (ctx->options.parallel_for) {
-            ctx->options.parallel_for(ctx->options.parallel_for_user, ntasks, task, arg);
-            return;
-        }
-#if defined(VJPI_OPENMP)
-        int threads = openmp_threads(ctx);
-        if (threads > 1) {
-            run_openmp(threads, ntasks, task, arg);
-            return;
-        }
-#endif
+    int32_t threads = ntasks > 1 ? vjpi_threads(ctx) : 1;
+    if (threads == 0) {
+        ctx->options.parallel_for(ctx->options.parallel_for_user, ntasks, task, arg);
+        return;
     }
+#if defined(VJPI_OPENMP)
+    if (threads > 1) {
+        run_openmp(threads, ntasks, task, arg);
+        return;
+    }
+#endif
     for (int64_t i = 0; i < ntasks; i++)
         task(arg, i);
 }

@@ -8,7 +8,6 @@
 #ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
 #define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
 #endif
-#define MAX_TASKS 256
 #define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
 #define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows pass by pass */
 #define FEW_ROWS 8
@@ -22,7 +21,7 @@
 static int64_t task_count(int64_t nunits, int64_t elements)
 {
     int64_t tasks = elements / TASK_ELEMENTS;
-    tasks = tasks < MAX_TASKS ? tasks : MAX_TASKS;
+    tasks = tasks < VJPI_MAX_TASKS ? tasks : VJPI_MAX_TASKS;
     tasks = tasks < nunits ? tasks : nunits;
     return tasks < 2 ? 1 : tasks;
 }

@@ -11,6 +11,18 @@
 #define VJPI_MAX_STAGES 10
 #define VJPI_MAX_NESTS 3
 
+/* The CPU's part of a context. */
+typedef struct vjpi_cpu_context {
+    const vjpi_isa *isa;  /* whose kernels run */
+    int64_t cache_size;   /* bytes of the last-level cache */
+    int32_t most_threads; /* of a team of OpenMP */
+} vjpi_cpu_context;
+
+static inline const vjpi_cpu_context *vjpi_cpu_state(const vjp_context *ctx)
+{
+    return (const vjpi_cpu_context *)(const void *)ctx->state;
+}
+
 typedef struct vjpi_job vjpi_job;
 typedef struct vjpi_stage vjpi_stage;
 
@@ -165,7 +177,13 @@ static inline char *vjpi_array(const vjpi_cpu_plan *plan, int32_t operand, char 
     return arrays + plan->array_of[operand] * capacity * (int64_t)plan->set->compute_size;
 }
 
-/* parallel.c: task(arg, i) for i < ntasks, as the context says. */
+#define VJPI_MAX_TASKS 256 /* of a stage; more threads than that would have nothing to do */
+
+/* parallel.c: task(arg, i) for i < ntasks, as the context says; on how many threads a run started
+ * here and now does so, 0 if the caller's parallel-for decides; the most that num_threads may
+ * mean. */
 void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg);
+int32_t vjpi_threads(const vjp_context *ctx);
+int32_t vjpi_most_threads(int32_t num_threads);
 
 #endif

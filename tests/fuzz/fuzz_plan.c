@@ -78,6 +78,8 @@ static void check_options(bytes *b)
     expect((status == VJP_OK) == (ctx != NULL), "a context in spite of an error, or none");
     expect((status == VJP_OK) == (reason[0] == 0), "a reason without a refusal, or none with one");
     expect(bend != 7 || status == VJP_OK || out_of_memory, "no context though nothing is wrong");
+    int32_t threads = vjp_context_threads(ctx);
+    expect(threads >= 0 && threads <= 256, "a team of no size, or of too many");
     vjp_context_destroy(ctx);
 }
 

@@ -21,7 +21,8 @@ bound bound_ulps(long double ulps);
 bound bound_absolute(long double absolute);
 
 /* bound_sum_error - (ceil(log2 n) + 8) * eps * magnitude, where n terms of that summed magnitude
- * are added in the compute type of `dtype`, plus n times its smallest subnormal. */
+ * are added in the compute type of `dtype`, plus n times its smallest subnormal. Stated as long as
+ * no partial sum overflows. */
 long double bound_sum_error(vjp_dtype dtype, int64_t n, long double magnitude);
 
 /* bound_holds - whether `got`, stored as dtype, is right for the exact `value`: NaN for NaN, the

@@ -11,7 +11,8 @@
 #include "problem.h"
 
 /* Which values make sense for an input: any bit pattern; modest ones, because they are summed and
- * the sum must not overflow; or those between 0 and 1. Each lies within the one before. */
+ * the bound is stated as long as no partial sum overflows; or those between 0 and 1. Each lies within
+ * the one before. */
 typedef enum oracle_domain {
     ORACLE_ANY,
     ORACLE_MODEST,

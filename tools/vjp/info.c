@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include <vjp/vjp.h>
 
@@ -112,7 +109,10 @@ static void show_threads(void)
     cpu_set_t set;
     put("threads");
 #ifdef _OPENMP
-    printf("%d, by OpenMP", omp_get_max_threads());
+    vjp_context *ctx = NULL;
+    vjp_context_create(NULL, &ctx, NULL, 0);
+    printf("%d, by OpenMP", (int)vjp_context_threads(ctx));
+    vjp_context_destroy(ctx);
 #else
     printf("1, built without OpenMP");
 #endif
