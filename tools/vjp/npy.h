@@ -24,6 +24,10 @@ enum {
 bool npy_parse(const void *file, size_t size, vjp_tensor *tensor, size_t *offset,
                char reason[NPY_REASON_SIZE]);
 
+/* npy_extent - how large a .npy file is that begins with these `size` bytes. Where they do not hold
+ * the whole header, *extent is how many are needed to know more, always more than `size`. */
+bool npy_extent(const void *file, size_t size, size_t *extent, char reason[NPY_REASON_SIZE]);
+
 /* npy_header - the header of a dense row-major tensor of that dtype and shape: writes and returns
  * a multiple of 64 bytes. */
 enum {
@@ -46,7 +50,7 @@ typedef struct npy_input {
 } npy_input;
 
 /* npy_open - open a file, or "-" for standard input. What is no regular file, such as a pipe, is
- * read into memory. */
+ * read into memory, one byte past the end that its header gives it. */
 bool npy_open(const char *path, npy_input *input, char reason[NPY_REASON_SIZE]);
 
 /* npy_close - give back what npy_open took. An input of zeros is allowed. */
