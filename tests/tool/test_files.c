@@ -177,7 +177,16 @@ static void what_is_no_file_is_not_replaced(void **state)
     assert_untouched();
 }
 
-/* The program waits for someone to read its standard output, with a temporary file beside d.npy. */
+/* Whether files here can be without a name until they are complete. */
+static bool has_unnamed_files(void)
+{
+    int fd = open(".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The program waits for someone to read its standard output, with a file to become d.npy. */
 static pid_t start_and_wait_for_output(int pipe_ends[2])
 {
     char byte;
@@ -186,15 +195,16 @@ static pid_t start_and_wait_for_output(int pipe_ends[2])
                            pipe_ends[1], -1, NULL);
     close(pipe_ends[1]);
     assert_int_equal(read(pipe_ends[0], &byte, 1), 1);
-    assert_int_equal(folder_count(), PREPARED + 1);
+    assert_int_equal(folder_count(), PREPARED + !has_unnamed_files());
     return pid;
 }
 
 static void a_signal_leaves_nothing(void **state)
 {
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+    static const int signals[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGALRM,
+                                   SIGSEGV, SIGABRT, SIGUSR1, SIGKILL };
     (void)state;
-    for (int i = 0; i < COUNT_OF(signals); i++) {
+    for (int i = 0; i < COUNT_OF(signals) - !has_unnamed_files(); i++) {
         int ends[2];
         pid_t pid = start_and_wait_for_output(ends);
         assert_int_equal(kill(pid, signals[i]), 0);

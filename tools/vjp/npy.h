@@ -13,6 +13,8 @@
 
 #include <vjp/vjp.h>
 
+#include "temporary.h"
+
 enum {
     NPY_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a sentence */
 };
@@ -61,16 +63,14 @@ void npy_close(npy_input *input);
 typedef struct npy_output {
     void *data;      /* to be filled; zeros at first */
     char *target;    /* where it will appear, links followed; NULL: standard output */
-    char *temporary; /* where it is until then */
+    temporary file;  /* what it is until then */
     void *mapped;
     size_t size;
-    int fd;
 } npy_output;
 
 /* npy_create - make room for a dense row-major tensor of that dtype and shape, in a temporary file
- * beside `path`. Nothing is changed at `path` itself before npy_commit. "-" is standard output,
- * for which the tensor is kept in memory. A signal that ends the program removes the temporary
- * files first. */
+ * in the folder of `path`. Nothing is changed at `path` itself before npy_commit. "-" is standard
+ * output, for which the tensor is kept in memory. */
 bool npy_create(const char *path, const vjp_tensor *tensor, npy_output *output,
                 char reason[NPY_REASON_SIZE]);
 
