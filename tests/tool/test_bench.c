@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700 /* terminals */
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static void a_case_becomes_a_line_of_json(void **state)
     assert_int_equal(atoi(value_of(line, "threads")), 1);
     assert_true(atof(value_of(line, "ceiling_gbps")) > 0);
     assert_true(ns > 0 && gbps > 0);
+    double share = atof(value_of(line, "share")), ceiling = atof(value_of(line, "ceiling_gbps"));
+    assert_true(fabs(gbps / ceiling - share) < 0.01 * share);
     assert_true(gbps * ns > 0.95 * 3 * 4096 * 4 && gbps * ns < 1.05 * 3 * 4096 * 4);
     assert_true(line[0] == '{' && strchr(line, '\n') == line + size - 1);
     free(line);

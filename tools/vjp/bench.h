@@ -78,7 +78,7 @@ void *load_buffer(const load *l, int32_t tensor);
 typedef struct sample {
     double ns;            /* the median time of a run */
     double gbps, ceiling; /* ceiling: of a triad in the same minute */
-    double share;         /* of the ceiling */
+    double share;         /* of the ceiling; on the CPU the median over the rounds */
     double call_ns;       /* the host's time for one call; 0: not measured */
     double graph_ns;      /* one run in a graph of many; 0: not measured */
     double over_vjp;      /* of a peer: its time over vjp's, the median of pairs */
