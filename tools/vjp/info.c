@@ -158,4 +158,4 @@ static int run(const arguments *args)
 }
 
 const command command_info = { "info", NULL, "this machine, as the library sees it",
-                               NULL, NULL, run };
+                               NULL, NULL, run, NULL };

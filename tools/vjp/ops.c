@@ -124,4 +124,4 @@ static int run(const arguments *args)
 }
 
 const command command_ops = { "ops", "[NAME]", "the operators, or one of them in full",
-                              NULL, NULL, run };
+                              NULL, NULL, run, NULL };

@@ -10,6 +10,7 @@
 #include <vjp/vjp.h>
 
 #include "describe.h"
+#include "guess.h"
 #include "npy.h"
 #include "tool.h"
 
@@ -61,6 +62,21 @@ static bool is_known(const call *c, const char *name)
     return false;
 }
 
+/* The option by which something else was meant. */
+static int unknown(const call *c, const char *name)
+{
+    char words[GUESS_SIZE];
+    guess g = { .word = name };
+    for (int32_t i = 0; i < c->ntensors; i++)
+        guess_try(&g, tensor_name(c, i));
+    for (int32_t i = 0; i < c->op->nattrs; i++)
+        guess_try(&g, vjp_op_attr(c->op, i)->name);
+    guess_options(&g, c->args->command);
+    return complain(c->args->command, MISUSED,
+                    "--%s: %s has no such tensor or attribute;%s see vjp run %s --help", name,
+                    c->op->name, guess_words(&g, "--", words), c->op->name);
+}
+
 static int check_names(call *c)
 {
     const command *command = c->args->command;
@@ -73,9 +89,7 @@ static int check_names(call *c)
     c->ntensors = c->op->ninputs + c->op->noutputs;
     for (int i = 0; i < c->args->count; i++)
         if (c->args->at[i].name && !is_known(c, c->args->at[i].name))
-            return complain(command, MISUSED,
-                            "--%s: %s has no such tensor or attribute; see vjp ops %s",
-                            c->args->at[i].name, name, name);
+            return unknown(c, c->args->at[i].name);
     return DONE;
 }
 
@@ -218,8 +232,8 @@ static int compute(call *c)
     void *buffers[MAX_ARGUMENTS];
     char reason[NPY_REASON_SIZE];
     size_t size = vjp_plan_workspace_size(c->plan);
-    c->workspace = malloc(size ? size : 1);
-    if (!c->workspace)
+    c->workspace = size ? malloc(size) : NULL;
+    if (size && !c->workspace)
         return complain(c->args->command, FAILED, "no memory for a workspace of %zu bytes", size);
     for (int32_t i = 0; i < c->op->ninputs; i++)
         buffers[i] = (void *)c->inputs[i].data; /* inputs are not written */
@@ -262,7 +276,7 @@ static int run(const arguments *args)
 const command command_run = {
     "run", "NAME", "run an operator on .npy files", options,
     "--TENSOR FILE... [--ATTRIBUTE VALUE]...\n\n"
-    "`vjp ops NAME` lists an operator's tensors and attributes. Every tensor has a FILE;\n"
+    "`vjp run NAME --help` lists an operator's tensors and attributes. Every tensor has a FILE;\n"
     "- is standard input or standard output.",
-    run
+    run, run_help
 };
