@@ -177,6 +177,21 @@ static void what_is_no_file_is_not_replaced(void **state)
     assert_untouched();
 }
 
+/* Nobody may write to it, whoever asks: root could. */
+static void a_read_only_file_is_replaced_by_force_alone(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_int_equal(chmod("d.npy", 0444), 0);
+    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "d.npy")), 1,
+                "vjp run: --diff_src: d.npy: read-only; --force replaces it");
+    assert_untouched();
+    assert_says(tool(ARGS(RELU, INPUTS, "--force", "--diff_src", "d.npy")), 0, NULL);
+    assert_gradient_in("d.npy");
+    assert_int_equal(stat("d.npy", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0444);
+}
+
 /* Whether files here can be without a name until they are complete. */
 static bool has_unnamed_files(void)
 {
@@ -398,6 +413,7 @@ int main(void)
         PREPARED_TEST(a_full_disk_leaves_nothing),
         PREPARED_TEST(a_second_output_that_fails_leaves_nothing),
         PREPARED_TEST(what_is_no_file_is_not_replaced),
+        PREPARED_TEST(a_read_only_file_is_replaced_by_force_alone),
         PREPARED_TEST(a_signal_leaves_nothing),
         PREPARED_TEST(a_reader_that_goes_leaves_nothing),
         PREPARED_TEST(a_full_device_leaves_nothing),

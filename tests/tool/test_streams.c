@@ -30,6 +30,8 @@ static int prepare(void **state)
     return 0;
 }
 
+#define RELU_TO(d) \
+    "run", "relu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", d
 #define RELU(x, g) "run", "relu_backward", "--src", x, "--diff_dst", g, "--diff_src", "d.npy"
 
 static void a_stream_that_is_no_npy_file_is_refused_at_once(void **state)
@@ -101,6 +103,41 @@ static void a_large_promise_takes_no_memory(void **state)
     feed(head, size, 0, "standard input: the data are cut off: 0 bytes of 4503599627370496");
 }
 
+/* ---- terminals ----------------------------------------------------------------------------- */
+
+/* The program's status with a terminal for its standard output, and the first byte that appeared. */
+static int run_on_a_terminal(const char *const *args, char *first, FILE *err)
+{
+    int host = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (host < 0 || grantpt(host) != 0 || unlockpt(host) != 0)
+        fail_msg("there are no terminals here");
+    int terminal = open(ptsname(host), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    pid_t pid = tool_start(args, -1, terminal, fileno(err), NULL);
+    close(terminal);
+    char bytes[1 << 12];
+    *first = 0;
+    for (ssize_t n; (n = read(host, bytes, sizeof bytes)) > 0;)
+        *first = *first ? *first : bytes[0];
+    close(host);
+    return tool_wait(pid);
+}
+
+static void a_terminal_gets_a_tensor_by_force_alone(void **state)
+{
+    (void)state;
+    char first, text[256] = "";
+    FILE *err = tmpfile();
+    assert_non_null(err);
+    assert_int_equal(run_on_a_terminal(ARGS(RELU_TO("-")), &first, err), 1);
+    assert_int_equal(first, 0);
+    rewind(err);
+    assert_non_null(fgets(text, sizeof text, err));
+    assert_string_equal(text, "vjp run: --diff_src: standard output: a terminal; --force writes to it\n");
+    assert_int_equal(run_on_a_terminal(ARGS(RELU_TO("-"), "--force"), &first, err), 0);
+    assert_int_equal(first, '\x93');
+    fclose(err);
+}
+
 /* ---- how large a file is, by its first bytes ------------------------------------------------ */
 
 static void the_size_of_a_file_shows_as_its_header_is_read(void **state)
@@ -125,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_size_of_a_file_shows_as_its_header_is_read),
+        PREPARED_TEST(a_terminal_gets_a_tensor_by_force_alone),
         PREPARED_TEST(a_large_promise_takes_no_memory),
         PREPARED_TEST(a_stream_is_read_to_the_end_of_its_data),
         PREPARED_TEST(a_stream_that_is_no_npy_file_is_refused_at_once),

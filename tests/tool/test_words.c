@@ -180,6 +180,9 @@ typedef struct wrong {
     "run", "hard_sigmoid_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
 #define SOFTMAX "run", "softmax_backward", "--dst", "x.npy", "--diff_dst", "g.npy"
 #define D "--diff_src", "d.npy"
+#define NOT_WIDE(dtype)                                                                          \
+    "vjp run: --wide: " dtype " is not allowed with inputs of f32; outputs may be f32 where inputs " \
+    "are f16 or bf16"
 
 static const wrong wrongs[] = {
     { { NULL }, 2, "usage: vjp COMMAND" },
@@ -230,7 +233,8 @@ static const wrong wrongs[] = {
     { { RELU, D, "--wide", "f32" }, 2,
       "vjp run: --wide: the outputs of relu_backward have the dtype of its inputs" },
     { { SOFTMAX, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
-    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 1, "vjp run: softmax_backward: diff_src: " },
+    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 2, NOT_WIDE("f16") },
+    { { SOFTMAX, D, "--axis", "0", "--wide", "f64" }, 2, NOT_WIDE("f64") },
     { { SOFTMAX, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },

@@ -78,7 +78,7 @@ static char *resolve(const char *path)
 }
 
 /* The target and its temporary file; NULL, or what is wrong. */
-static const char *open_target(const char *path, npy_output *output)
+static const char *open_target(const char *path, bool force, npy_output *output)
 {
     struct stat status, link;
     bool exists = !stat(path, &status);
@@ -86,13 +86,15 @@ static const char *open_target(const char *path, npy_output *output)
         return "not a regular file; - is standard output";
     if (!exists && errno == ENOENT && !lstat(path, &link))
         return "a link to a file that is not there";
+    if (exists && !force && (!(status.st_mode & 0222) || access(path, W_OK)))
+        return "read-only; --force replaces it";
     output->target = resolve(path);
     if (!make_file(output) || !set_permissions(output->file.fd, exists ? &status : NULL))
         return strerror(errno);
     return NULL;
 }
 
-bool npy_create(const char *path, const vjp_tensor *tensor, npy_output *output,
+bool npy_create(const char *path, bool force, const vjp_tensor *tensor, npy_output *output,
                 char reason[NPY_REASON_SIZE])
 {
     char header[NPY_HEADER_SIZE];
@@ -100,7 +102,9 @@ bool npy_create(const char *path, const vjp_tensor *tensor, npy_output *output,
     bool standard = !strcmp(path, "-");
     *output = (npy_output){ .size = header_size + npy_data_size(tensor), .file = { .fd = -1 } };
     temporary_guard();
-    const char *trouble = standard ? NULL : open_target(path, output);
+    const char *trouble = !standard ? open_target(path, force, output) : NULL;
+    if (standard && !force && isatty(STDOUT_FILENO))
+        trouble = "a terminal; --force writes to it";
     if (!trouble) {
         int flags = standard ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
         void *mapped = mmap(NULL, output->size, PROT_READ | PROT_WRITE, flags, output->file.fd, 0);

@@ -17,6 +17,7 @@
 static const option options[] = {
     { "threads", "N", "use at most N threads; 0, the default: as many as OpenMP offers" },
     { "wide", "DTYPE", "the dtype of outputs that may be wider than the inputs" },
+    { "force", NULL, "write to a terminal, and replace a file that is read-only" },
     { NULL, NULL, NULL },
 };
 
@@ -170,10 +171,25 @@ static int open_inputs(call *c)
     return DONE;
 }
 
+/* What the rule VJP_DTYPE_WIDE allows. */
+static int check_wide(const call *c)
+{
+    vjp_dtype dtype = c->inputs[0].tensor.dtype;
+    bool narrow = vjp_dtype_size(dtype) < vjp_dtype_size(VJP_F32);
+    if (!c->wide || c->wide == dtype || (c->wide == VJP_F32 && narrow))
+        return DONE;
+    return complain(c->args->command, MISUSED,
+                    "--wide: %s is not allowed with inputs of %s; outputs may be f32 where inputs "
+                    "are f16 or bf16",
+                    vjp_dtype_name(c->wide), vjp_dtype_name(dtype));
+}
+
 /* An output is dense, in the shape and dtype of the first input that follows the same rule. Where
  * no input may be wide, an output is so by --wide. */
 static int describe_outputs(call *c)
 {
+    if (check_wide(c) != DONE)
+        return MISUSED;
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++) {
         const vjp_tensor_info *output = vjp_op_tensor(c->op, i);
         const vjp_tensor *shape = &c->inputs[0].tensor;
@@ -214,9 +230,10 @@ static int make_plan(call *c)
 static int create_outputs(call *c)
 {
     char reason[NPY_REASON_SIZE];
+    bool force = option_given(c->args, "force");
     for (int32_t i = 0; i < c->op->noutputs; i++) {
         const char *name = tensor_name(c, c->op->ninputs + i);
-        if (!npy_create(option_given(c->args, name), &c->outcomes[i], &c->outputs[i], reason))
+        if (!npy_create(option_given(c->args, name), force, &c->outcomes[i], &c->outputs[i], reason))
             return complain(c->args->command, FAILED, "--%s: %s", name, reason);
         for (int32_t j = 0; j < i; j++)
             if (c->outputs[i].target && c->outputs[j].target &&
