@@ -32,7 +32,7 @@ static char *page_of(const record *lines, int64_t count)
     record *copy = unit_malloc((size_t)count * sizeof(*copy));
     assert_non_null(file);
     memcpy(copy, lines, (size_t)count * sizeof(*copy));
-    report_write(file, &(records){ copy, count }, (const double[]){ 0 });
+    report_write(file, &(records){ .at = copy, .count = count }, (const double[]){ 0 });
     free(copy);
     return text_of(file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_files.c - what `vjp run` does to files: outputs whole or not at all, whatever goes wrong;
- * names that are links, inputs or nothing to write to; pipes; and little memory for large files. */
+ * names that are links, inputs or nothing to write to; and pipes. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -375,30 +375,6 @@ static void an_input_cut_short_leaves_nothing(void **state)
     assert_untouched();
 }
 
-/* A file of f32 without blocks on the disk: zeros. */
-static void make_sparse(const char *path, int64_t count)
-{
-    char dict[DICT_SIZE];
-    numpy_save(path, 1, numpy_dict(dict, "<f4", false, 1, &count), 64, NULL, 0);
-    assert_int_equal(truncate(path, HEAD + count * (int64_t)sizeof(float)), 0);
-}
-
-/* Memory of its own is limited to a quarter of what one of the files would take. */
-static void a_large_file_takes_little_memory(void **state)
-{
-    (void)state;
-    const limit little = { RLIMIT_DATA, 32 << 20 };
-    const int64_t count = 32 << 20;
-    struct stat status;
-    make_sparse("x.npy", count);
-    make_sparse("g.npy", count);
-    assert_says(tool_with(ARGS(RELU, INPUTS, "--diff_src", "d.npy", "--threads", "1"), NULL,
-                          &little),
-                0, NULL);
-    assert_int_equal(stat("d.npy", &status), 0);
-    assert_int_equal(status.st_size, HEAD + count * (int64_t)sizeof(float));
-}
-
 #define PREPARED_TEST(test) cmocka_unit_test_setup(test, prepare)
 
 int main(void)
@@ -424,9 +400,7 @@ int main(void)
         PREPARED_TEST(an_input_pipe_may_break_off),
         PREPARED_TEST(an_output_may_be_a_pipe),
         PREPARED_TEST(an_input_cut_short_leaves_nothing),
-        PREPARED_TEST(a_large_file_takes_little_memory),
     };
-    const size_t count = COUNT_OF(tests) - UNIT_SANITIZED; /* sanitizers take memory of their own */
     signal(SIGPIPE, SIG_IGN); /* a program that ends early fails its test, not this one */
-    return _cmocka_run_group_tests("vjp and files", tests, count, folder_open, folder_close);
+    return cmocka_run_group_tests_name("vjp and files", tests, folder_open, folder_close);
 }

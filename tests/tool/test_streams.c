@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_streams.c - inputs that do not end: `vjp run` reads no more of a stream than a .npy file of
- * that header has, and nothing of what is none. */
+ * that header has, and nothing of what is none; large files, which take little memory; and
+ * terminals. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "npy.h"
@@ -16,6 +18,7 @@
 
 enum {
     COUNT = 1000,
+    HEAD = 128,
     MUCH = 64 << 20
 };
 
@@ -103,6 +106,30 @@ static void a_large_promise_takes_no_memory(void **state)
     feed(head, size, 0, "standard input: the data are cut off: 0 bytes of 4503599627370496");
 }
 
+/* ---- large files --------------------------------------------------------------------------- */
+
+/* A file of f32 without blocks on the disk: zeros. */
+static void make_sparse(const char *path, int64_t count)
+{
+    char dict[DICT_SIZE];
+    numpy_save(path, 1, numpy_dict(dict, "<f4", false, 1, &count), 64, NULL, 0);
+    assert_int_equal(truncate(path, HEAD + count * (int64_t)sizeof(float)), 0);
+}
+
+/* Memory of its own is limited to a quarter of what one of the files would take. */
+static void a_large_file_takes_little_memory(void **state)
+{
+    (void)state;
+    const limit quarter = { RLIMIT_DATA, 32 << 20 };
+    const int64_t count = 32 << 20;
+    struct stat status;
+    make_sparse("x.npy", count);
+    make_sparse("g.npy", count);
+    assert_says(tool_with(ARGS(RELU("x.npy", "g.npy"), "--threads", "1"), NULL, &quarter), 0, NULL);
+    assert_int_equal(stat("d.npy", &status), 0);
+    assert_int_equal(status.st_size, HEAD + count * (int64_t)sizeof(float));
+}
+
 /* ---- terminals ----------------------------------------------------------------------------- */
 
 /* The program's status with a terminal for its standard output, and the first byte that appeared. */
@@ -163,11 +190,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_size_of_a_file_shows_as_its_header_is_read),
         PREPARED_TEST(a_terminal_gets_a_tensor_by_force_alone),
+        PREPARED_TEST(a_large_file_takes_little_memory),
         PREPARED_TEST(a_large_promise_takes_no_memory),
         PREPARED_TEST(a_stream_is_read_to_the_end_of_its_data),
         PREPARED_TEST(a_stream_that_is_no_npy_file_is_refused_at_once),
     };
-    const size_t count = COUNT_OF(tests) - (UNIT_SANITIZED ? 3 : 0); /* which take more memory */
+    const size_t count = COUNT_OF(tests) - (UNIT_SANITIZED ? 4 : 0); /* which take more memory */
     signal(SIGPIPE, SIG_IGN);
     return _cmocka_run_group_tests("vjp and streams", tests, count, folder_open, folder_close);
 }

@@ -152,14 +152,15 @@ const vjp_op_info *op_named(const char *name)
 const vjp_op_info *find_op(const command *command, const char *name)
 {
     const vjp_op_info *op = op_named(name);
+    if (op)
+        return op;
     char words[GUESS_SIZE];
     guess g = { .word = name };
     for (int32_t i = 0; i < vjp_op_count(); i++)
         guess_try(&g, vjp_op_at(i)->name);
-    if (!op)
-        complain(command, MISUSED, "there is no operator %s;%s `vjp ops` lists them", name,
-                 guess_words(&g, "", words));
-    return op;
+    complain(command, MISUSED, "there is no operator %s;%s `vjp ops` lists them", name,
+             guess_words(&g, "", words));
+    return NULL;
 }
 
 const char *version_text(char text[VERSION_SIZE])

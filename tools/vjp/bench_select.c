@@ -86,7 +86,8 @@ named_problem bench_problem_of(const bench *b, const vjp_op_info *op, const benc
     named_problem made = { .name = op->name, .op = op->name, .dtype = dtype, .wide = dtype,
                            .layout = NAMED_PLAIN, .ndim = shape->ndim, .slope_ndim = 1,
                            .slope_shape = { shape->dims[shape->ndim - 1] } };
-    memcpy(made.shape, shape->dims, sizeof(made.shape));
+    for (int32_t d = 0; d < shape->ndim; d++)
+        made.shape[d] = shape->dims[d];
     for (int32_t i = 0; i < op->nattrs && made.nattrs < COUNT_OF(made.attrs); i++) {
         const vjp_attr_info *info = vjp_op_attr(op, i);
         const vjp_attr *given = info->required ? value_in_set(b->set, op->name, info->name) : NULL;

@@ -127,11 +127,11 @@ static void ask_threads(machine *m)
 static void ask_cuda(machine *m)
 {
     for (; m->ndevices < MOST_DEVICES; m->ndevices++) {
-        vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+        vjp_context_options where = VJP_CONTEXT_DEFAULTS;
         vjp_context *ctx;
-        options.device = VJP_CUDA;
-        options.device_id = m->ndevices;
-        if (vjp_context_create(&options, &ctx, m->reason, sizeof(m->reason)) != VJP_OK)
+        where.device = VJP_CUDA;
+        where.device_id = m->ndevices;
+        if (vjp_context_create(&where, &ctx, m->reason, sizeof(m->reason)) != VJP_OK)
             return;
         snprintf(m->devices[m->ndevices], NAME_SIZE, "%s", vjp_context_isa(ctx));
         vjp_context_destroy(ctx);

@@ -23,12 +23,13 @@ static void show_tensor(const vjp_op_info *op, int32_t index)
 /* A string's value is quoted, the words for the others are JSON's too. */
 static void show_default(const vjp_attr_info *attr)
 {
-    char words[WORDS_SIZE];
     printf(", \"default\": ");
-    if (attr->type == VJP_ATTR_STR)
+    if (attr->type == VJP_ATTR_STR) {
         json_string(stdout, attr->default_value.value.str);
-    else
+    } else {
+        char words[WORDS_SIZE];
         fputs(default_words(attr, words), stdout);
+    }
 }
 
 /* "NCX|NXC" as a list. */
