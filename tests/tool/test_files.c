@@ -221,6 +221,8 @@ static void a_signal_leaves_nothing(void **state)
     (void)state;
     for (int i = 0; i < COUNT_OF(signals) - !has_unnamed_files(); i++) {
         int ends[2];
+        if (UNIT_SANITIZED && signals[i] == SIGSEGV)
+            continue; /* reports it, and exits */
         pid_t pid = start_and_wait_for_output(ends);
         assert_int_equal(kill(pid, signals[i]), 0);
         assert_int_equal(tool_wait(pid), -signals[i]);
