@@ -114,6 +114,10 @@ if(VJP_EXAMPLES)
   endforeach()
   add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
     ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
+  if(NOT CMAKE_CROSSCOMPILING) # a shell starts the program by its name
+    add_test(NAME test_tool_completions COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/completions.sh
+      ${PROJECT_SOURCE_DIR}/tools/completions $<TARGET_FILE:vjp_program>)
+  endif()
   target_link_libraries(test_tool_allocations PRIVATE vjp_test_allocations)
 endif()
 

@@ -22,7 +22,7 @@ typedef struct named_problem {
     vjp_attr attrs[2];
     int32_t nattrs;
     int32_t ndim;
-    int64_t shape[4];
+    int64_t shape[VJP_MAX_DIMS];
     int32_t slope_ndim;
     int64_t slope_shape[3];
 } named_problem;

@@ -211,4 +211,4 @@ static const option options[] = {
 };
 
 const command command_check = { "check", NULL, "test the library on this machine", options, NULL,
-                                run };
+                                run, NULL };
