@@ -314,6 +314,35 @@ static void attributes_outside_the_schema_are_refused(void **state)
     assert_accepted(o);
 }
 
+static void set_with_length_0(dnnl_graph_op_t op)
+{
+    const float alpha = 0.25f, beta = 0.5f;
+    assert_ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_alpha, &alpha, 0));
+    assert_ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_beta, &beta, 0));
+}
+
+static void set_axis_with_length_0(dnnl_graph_op_t op)
+{
+    const int64_t axis = 7; /* out of range: compiling must see it */
+    assert_ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, &axis, 0));
+}
+
+static void the_length_of_a_single_value_does_not_count(void **state)
+{
+    (void)state;
+    operation o = any_operation(dnnl_graph_op_hard_sigmoid_backward);
+    o.set_attrs = set_with_length_0;
+    float src[] = { -9, 0, 1, 9 }, diff_dst[] = { 1, 2, 4, 8 }, diff_src[4];
+    const float wanted[] = { 0, 0.5f, 1, 0 };
+    machine m = machine_start(&o, NULL);
+    assert_ok(machine_run(&m, (void *[]){ src, diff_dst, diff_src }, NULL));
+    assert_memory_equal(diff_src, wanted, sizeof(wanted));
+    machine_stop(&m);
+    o = any_operation(dnnl_graph_op_softmax_backward);
+    o.set_attrs = set_axis_with_length_0;
+    assert_invalid(compile_status(&o));
+}
+
 static void describing_an_operation_checks_its_arguments(void **state)
 {
     (void)state;
@@ -343,11 +372,9 @@ static void describing_an_operation_checks_its_arguments(void **state)
     assert_invalid(dnnl_graph_op_add_output(op, NULL));
     assert_invalid(dnnl_graph_op_set_attr_f32(NULL, dnnl_graph_op_attr_alpha, &f, 1));
     assert_invalid(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_alpha, NULL, 1));
-    assert_invalid(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_alpha, &f, 0));
     assert_ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_scales, &f, 0));
     assert_invalid(dnnl_graph_op_set_attr_s64(NULL, dnnl_graph_op_attr_axis, &s, 1));
     assert_invalid(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, NULL, 1));
-    assert_invalid(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, &s, 0));
     assert_ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_strides, &s, 1));
     assert_invalid(dnnl_graph_op_set_attr_bool(NULL, dnnl_graph_op_attr_use_dst, &b, 1));
     assert_invalid(dnnl_graph_op_set_attr_bool(op, dnnl_graph_op_attr_use_dst, NULL, 1));
@@ -368,6 +395,7 @@ int main(void)
         cmocka_unit_test(dtypes_outside_the_schema_are_refused),
         cmocka_unit_test(mixed_dtypes_are_refused_but_for_softmax_to_f32),
         cmocka_unit_test(attributes_outside_the_schema_are_refused),
+        cmocka_unit_test(the_length_of_a_single_value_does_not_count),
         cmocka_unit_test(describing_an_operation_checks_its_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
