@@ -35,6 +35,8 @@ static int take_tensor(const dg_lt *given, int is_output, dg_lt *tensor)
     int is_any = given->layout_type == dnnl_graph_layout_type_any;
     if (!is_any && given->layout_type != dnnl_graph_layout_type_strided)
         return 0;
+    if (dg_lt_has_negative_stride(given))
+        return 0;
     *tensor = *given;
     if (is_output)
         return 1;
@@ -127,16 +129,18 @@ static dnnl_status_t infer_outputs(const vjp_op_info *core, dg_compilation *made
     return dnnl_success;
 }
 
-/* find_pairs - an output may take the memory of an input that looks the same. */
-static void find_pairs(const vjp_op_info *core, dg_compilation *made)
+/* find_pairs - report the output that the schema puts in the place of input 0, if they look the
+ * same. One pair at most for an output: two would mislead a planner that merges buffers. */
+static void find_pairs(const_dnnl_graph_partition_t partition, dg_compilation *made)
 {
-    for (int32_t o = core->ninputs; o < core->ninputs + core->noutputs; o++) {
-        for (int32_t i = 0; i < core->ninputs; i++) {
-            const dg_lt *in = tensor_of(made, i), *out = tensor_of(made, o);
-            if (vjp_op_tensor(core, i)->shape_rule == vjp_op_tensor(core, o)->shape_rule &&
-                in->data_type == out->data_type && dg_lt_same_strides(in, out))
-                made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ in->id, out->id };
-        }
+    const_dnnl_graph_op_t op = partition->op;
+    const dg_lt *in = tensor_of(made, partition->place[0]);
+    for (size_t o = 0; o < op->noutputs; o++) {
+        const dg_lt *out = tensor_of(made, partition->place[op->ninputs + o]);
+        if (dg_schema_tensor(dg_schema_of(op->kind), 1, o)->role == DG_OUT_IN_PLACE &&
+            in->data_type == out->data_type && dg_lt_same_shape(in, out) &&
+            dg_lt_same_strides(in, out))
+            made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ in->id, out->id };
     }
 }
 
@@ -196,7 +200,7 @@ static dnnl_status_t compile(const_dnnl_graph_partition_t partition, dg_compilat
     if (status)
         return status;
     made->workspace_size = vjp_plan_workspace_size(made->plan);
-    find_pairs(partition->core, made);
+    find_pairs(partition, made);
     return dnnl_success;
 }
 

@@ -6,6 +6,7 @@
 
 #define IN(name, rule) { #name, DG_IN, DG_##rule },
 #define OUT(name, rule) { #name, DG_OUT, DG_##rule },
+#define OUT_IN_PLACE(name, rule) { #name, DG_OUT_IN_PLACE, DG_##rule },
 #define OUT_OPTIONAL(name, rule) { #name, DG_OUT_OPTIONAL, DG_##rule },
 #define NO_ATTRS { dnnl_graph_op_attr_undef, 0, { NULL, VJP_ATTR_BOOL, { 0 } }, NULL },
 #define BOOL(name, value) \
@@ -37,8 +38,7 @@ const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind)
 
 static int is_of_side(const dg_tensor_schema *tensor, int is_output)
 {
-    return is_output ? tensor->role == DG_OUT || tensor->role == DG_OUT_OPTIONAL
-                     : tensor->role == DG_IN;
+    return tensor->role != DG_NO_TENSOR && (tensor->role != DG_IN) == is_output;
 }
 
 const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index)
@@ -53,7 +53,8 @@ size_t dg_schema_count(const dg_schema *schema, int is_output)
 {
     size_t count = 0;
     for (size_t i = 0; i < DG_MAX_TENSORS; i++)
-        count += schema->tensors[i].role == (is_output ? DG_OUT : DG_IN);
+        count += is_of_side(&schema->tensors[i], is_output) &&
+                 schema->tensors[i].role != DG_OUT_OPTIONAL;
     return count;
 }
 

@@ -11,12 +11,12 @@
 
 #define DG_MAX_TENSORS 8
 #define DG_MAX_ATTRS 4
-#define DG_MAX_PAIRS (DG_MAX_TENSORS * DG_MAX_TENSORS / 4)
 
 typedef enum dg_role {
     DG_NO_TENSOR = 0,
     DG_IN,
     DG_OUT,
+    DG_OUT_IN_PLACE, /* may take the memory of input 0 */
     DG_OUT_OPTIONAL
 } dg_role;
 

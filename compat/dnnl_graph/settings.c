@@ -10,11 +10,6 @@
 
 /* ---- floating-point mode and messages ----------------------------------------------------- */
 
-int dg_is_fpmath_mode(dnnl_fpmath_mode_t mode)
-{
-    return (unsigned)mode <= dnnl_fpmath_mode_tf32;
-}
-
 static atomic_int fpmath_mode = dnnl_fpmath_mode_strict;
 
 dnnl_status_t dnnl_get_default_fpmath_mode(dnnl_fpmath_mode_t *mode)
@@ -27,7 +22,7 @@ dnnl_status_t dnnl_get_default_fpmath_mode(dnnl_fpmath_mode_t *mode)
 
 dnnl_status_t dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_t mode)
 {
-    if (!dg_is_fpmath_mode(mode))
+    if ((unsigned)mode > dnnl_fpmath_mode_tf32)
         return dnnl_invalid_arguments;
     atomic_store(&fpmath_mode, (int)mode);
     return dnnl_success;

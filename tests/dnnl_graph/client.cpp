@@ -67,7 +67,7 @@ void run_softmax(const partition &p, const engine &e, const stream &s)
     const compiled_partition compiled = p.compile(in, p.outputs(), e);
     const logical_tensor out = compiled.query(2);
     expect(out.mem_size() == 96 && out.data.layout.strides[0] == 12, "inferred shape");
-    expect(compiled.inplace().size() == 2, "pairs of softmax");
+    expect(compiled.inplace().size() == 1, "pair of softmax");
     const tensor diff_dst(in[0], e), dst(in[1], e), diff_src(out, e);
     expect(diff_dst.get_engine().get() == e.get(), "engine of a tensor");
     expect(diff_src.description().is_equal(out), "description of a tensor");
@@ -174,9 +174,9 @@ void run_scalar()
           "scalar");
     check(dnnl_graph_tensor_create_scalar(&raw, &lt, &value), "scalar tensor");
     const handle<dnnl_graph_tensor_t, dnnl_graph_tensor_destroy> owner(raw);
-    void *data;
+    void *data = &value;
     check(dnnl_graph_tensor_get_data_handle(raw, &data), "scalar's data");
-    expect(*static_cast<float *>(data) == 3, "scalar's value");
+    expect(data == nullptr, "a scalar has no data handle");
 }
 
 void run_settings()
