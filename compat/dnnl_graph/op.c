@@ -195,9 +195,11 @@ void dg_op_release(dnnl_graph_op_t op)
 
 static int tensors_fit(const dg_schema *schema, const_dnnl_graph_op_t op)
 {
-    if (op->ninputs != dg_schema_count(schema, 0) || op->noutputs < dg_schema_count(schema, 1) ||
-        (op->noutputs && !dg_schema_tensor(schema, 1, op->noutputs - 1)))
+    if (!dg_schema_takes_count(schema, 0, op->ninputs) ||
+        !dg_schema_takes_count(schema, 1, op->noutputs))
         return 0;
+    if (schema->is_open)
+        return 1;
     const dg_lt *inputs[DG_MAX_TENSORS], *outputs[DG_MAX_TENSORS];
     for (size_t i = 0; i < op->ninputs; i++)
         inputs[i] = &op->inputs[i];
@@ -217,10 +219,10 @@ static int attr_fits(const dg_schema *schema, const dg_attr *attr)
 int dg_op_fits(const_dnnl_graph_op_t op)
 {
     const dg_schema *schema = dg_schema_of(op->kind);
-    if (schema->open)
-        return 1;
     if (!tensors_fit(schema, op))
         return 0;
+    if (schema->is_open)
+        return 1;
     for (size_t i = 0; i < op->nattrs; i++)
         if (!attr_fits(schema, &op->attrs[i]))
             return 0;
