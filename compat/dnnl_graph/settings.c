@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - the settings of the whole library, its version and the names of status codes.
+/* settings.c - the settings of the whole library and its version.
  *
  * There are no caches, dumps or messages to configure: values are checked, kept and reported, so
  * that programs which set them go on to run.
@@ -102,7 +102,7 @@ dnnl_status_t dnnl_graph_get_constant_tensor_cache_capacity(dnnl_engine_kind_t e
     return dnnl_success;
 }
 
-/* ---- names and numbers -------------------------------------------------------------------- */
+/* ---- the version -------------------------------------------------------------------------- */
 
 const dnnl_version_t *dnnl_version(void)
 {
@@ -111,14 +111,4 @@ const dnnl_version_t *dnnl_version(void)
         DNNL_CPU_RUNTIME,   DNNL_GPU_RUNTIME,
     };
     return &version;
-}
-
-const char *dnnl_status2str(dnnl_status_t v)
-{
-    static const char *const names[] = {
-        "success",           "out_of_memory", "invalid_arguments", "unimplemented",
-        "last_impl_reached", "runtime_error", "not_required",      "invalid_graph",
-        "invalid_graph_op",  "invalid_shape", "invalid_data_type",
-    };
-    return (size_t)v < sizeof(names) / sizeof(names[0]) ? names[v] : "unknown status";
 }

@@ -204,6 +204,17 @@ void run_settings()
     expect(dnnl_version()->major == DNNL_VERSION_MAJOR, "version");
 }
 
+void run_names()
+{
+    expect(std::string(dnnl_dt2str(dnnl_bf16)) == "bf16", "name of a data type");
+    expect(std::string(dnnl_engine_kind2str(dnnl_cpu)) == "cpu", "name of an engine kind");
+    expect(std::string(dnnl_fpmath_mode2str(dnnl_fpmath_mode_any)) == "any", "name of a mode");
+    expect(std::string(dnnl_accumulation_mode2str(dnnl_accumulation_mode_f32)) == "f32",
+           "name of a way to accumulate");
+    expect(std::string(dnnl_runtime2str(dnnl_version()->cpu_runtime)) == "OpenMP",
+           "name of a runtime");
+}
+
 void run_engines(const engine &e, const stream &s)
 {
     dnnl_engine_t raw;
@@ -232,6 +243,7 @@ int main()
         run_single_op();
         run_scalar();
         run_settings();
+        run_names();
     } catch (const std::exception &error) {
         std::fprintf(stderr, "failed: %s\n", error.what());
         return 1;
