@@ -129,18 +129,30 @@ static dnnl_status_t infer_outputs(const vjp_op_info *core, dg_compilation *made
     return dnnl_success;
 }
 
-/* find_pairs - report the output that the schema puts in the place of input 0, if they look the
- * same. One pair at most for an output: two would mislead a planner that merges buffers. */
+/* looks_like_inputs - whether a tensor has the data type, shape and strides of all inputs. */
+static int looks_like_inputs(const_dnnl_graph_partition_t partition, dg_compilation *made,
+                             const dg_lt *tensor)
+{
+    for (size_t i = 0; i < partition->op->ninputs; i++) {
+        const dg_lt *in = tensor_of(made, partition->place[i]);
+        if (in->data_type != tensor->data_type || !dg_lt_same_shape(in, tensor) ||
+            !dg_lt_same_strides(in, tensor))
+            return 0;
+    }
+    return 1;
+}
+
+/* find_pairs - report the pairs of input 0 and an output that oneDNN reports, which are fewer than
+ * would do. One at most for an output: two would mislead a planner that merges buffers. */
 static void find_pairs(const_dnnl_graph_partition_t partition, dg_compilation *made)
 {
     const_dnnl_graph_op_t op = partition->op;
-    const dg_lt *in = tensor_of(made, partition->place[0]);
+    size_t input = tensor_of(made, partition->place[0])->id;
     for (size_t o = 0; o < op->noutputs; o++) {
         const dg_lt *out = tensor_of(made, partition->place[op->ninputs + o]);
         if (dg_schema_tensor(dg_schema_of(op->kind), 1, o)->role == DG_OUT_IN_PLACE &&
-            in->data_type == out->data_type && dg_lt_same_shape(in, out) &&
-            dg_lt_same_strides(in, out))
-            made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ in->id, out->id };
+            looks_like_inputs(partition, made, out))
+            made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ input, out->id };
     }
 }
 

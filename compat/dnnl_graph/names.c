@@ -19,8 +19,8 @@ const char *dnnl_status2str(dnnl_status_t v)
 const char *dnnl_dt2str(dnnl_data_type_t v)
 {
     static const char *const names[] = {
-        "undef", "f16",     "bf16",    "f32",     "s32", "s8", "u8",   "f64",     "boolean",
-        "f8_e5m2", "f8_e4m3", "s4", "u4", "e8m0", "f4_e2m1", "f4_e3m0", "s64",
+        "undef",   "f16",     "bf16", "f32", "s32",  "s8",      "u8",      "f64", "boolean",
+        "f8_e5m2", "f8_e4m3", "s4",   "u4",  "e8m0", "f4_e2m1", "f4_e3m0", "s64",
     };
     return v == dnnl_data_type_max ? "data_type_max" : NAME(names, v, "unknown dt");
 }
