@@ -321,7 +321,10 @@ INLINE void map_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            map_line(u, tile, &l, n, bypass, NULL);
+        else if (bypass)
             map_line(u, tile, &l, n, true, NULL);
         else
             map_line(u, tile, &l, n, false, NULL);
@@ -338,7 +341,10 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            along_line(u, tile, &l, n, bypass, total);
+        else if (bypass)
             along_line(u, tile, &l, n, true, total);
         else
             along_line(u, tile, &l, n, false, total);
@@ -453,7 +459,10 @@ INLINE void across_body(use u, const vjpi_tile *tile)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            across_lines(u, tile, &l, 1, bypass);
+        else if (bypass)
             across_lines(u, tile, &l, 1, true);
         else
             across_lines(u, tile, &l, 1, false);

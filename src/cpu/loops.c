@@ -215,7 +215,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
     KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile)) \
-    KERNEL(name, row, variant, name##_npasses > 1, row_body(op, tile))                           \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile))         \
     KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
            map_body((use){ op, PER_ROWS, false, false }, tile))
 #define ROWSUM(...) +1
@@ -231,7 +231,13 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 /* What an operator does not need is NULL here, and the compiler drops it. */
 #define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
-#define ROW(name, variant, wanted)                                             \
+#define EITHER(name, kind, variant, needed)                               \
+    !(needed)            ? NULL                                           \
+    : SERVES_BOTH(name) ? NAME(name, kind, variant##_mixed)              \
+                        : NAME(name, kind, variant)
+#define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
+#define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
+#define ROW(ENTRY, name, variant, wanted)                                           \
     {                                                                          \
         { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),             \
           ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),             \
@@ -242,14 +248,13 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
           ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),            \
           ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
         ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
-        ENTRY(name, row, variant, (wanted) && name##_npasses > 1),             \
+        ENTRY(name, row, variant, (wanted) && name##_npasses > 1 && !name##_nheavy), \
         ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
     }
-#define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
-#define OP(name, ...)                                                        \
-    { { ROW(name, , 1), ROW(name, _mixed, IS_MIXED(name)) },                 \
-      { ROW(name, _chosen, name##_nchoices > 0),                             \
-        ROW(name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
+#define OP(name, ...)                                                               \
+    { { ROW(EITHER, name, , 1), ROW(ENTRY, name, _mixed, IS_MIXED(name)) },         \
+      { ROW(EITHER, name, _chosen, name##_nchoices > 0),                            \
+        ROW(ENTRY, name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
     {
