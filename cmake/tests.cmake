@@ -1,4 +1,5 @@
-# The tests: each tests/test_*.c is one cmocka program, tests/support/*.c is what they share.
+# The tests: each tests/test_*.c is one cmocka program, tests/support/*.c is what they share,
+# beside reference/.
 
 # vjp_need(VARIABLE HEADER LIBRARY PACKAGE) - find a library of the tests, or say what to install.
 macro(vjp_need variable header library package)
@@ -21,10 +22,9 @@ target_link_libraries(vjp_test_build INTERFACE
   vjp ${test_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 file(GLOB support CONFIGURE_DEPENDS tests/support/*.c)
-list(REMOVE_ITEM support ${problem_sources})
 add_library(vjp_test_support STATIC ${support})
 target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
-target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
+target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_reference)
 
 # vjp_test_allocations: a malloc that counts and fails. Linked only by those that want it in malloc's
 # place.
@@ -117,7 +117,7 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   add_custom_target(fuzzers)
   if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for new paths in the library, not in the oracle
     target_compile_options(vjp_test_support PRIVATE -fno-sanitize=all)
-    target_compile_options(vjp_problems PRIVATE -fno-sanitize=all)
+    target_compile_options(vjp_reference PRIVATE -fno-sanitize=all)
   endif()
   foreach(file IN LISTS targets)
     get_filename_component(name ${file} NAME_WE)
@@ -145,9 +145,9 @@ endif()
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
 list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)
-foreach(name dtypes points problem quick random values) # asked so often that they are inlined
-  list(APPEND exhaustive tests/support/${name}.c)
-endforeach()
+list(APPEND exhaustive # called so often that they are inlined
+  reference/dtypes.c reference/problem.c reference/random.c reference/values.c
+  tests/support/points.c tests/support/quick.c)
 add_executable(exhaustive ${exhaustive})
 foreach(is_f64 0 1)
   add_library(exhaustive_exp_${is_f64} OBJECT tests/exhaustive/exp.c)
@@ -169,7 +169,7 @@ endif()
 file(GLOB large CONFIGURE_DEPENDS tests/large/*.c)
 add_executable(large ${large})
 set_target_properties(large PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-target_link_libraries(large PRIVATE vjp_problems)
+target_link_libraries(large PRIVATE vjp_reference)
 if(NOT VJP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME large_quick COMMAND large --quick)
 endif()

@@ -4,8 +4,8 @@
  * Taken from the library's enumeration: both values of a bool, a few sets of numbers. Strings and
  * integers say where things are, not what they are worth, and keep their defaults.
  */
-#ifndef VJP_TESTS_VARIANTS_H
-#define VJP_TESTS_VARIANTS_H
+#ifndef VJP_REFERENCE_VARIANTS_H
+#define VJP_REFERENCE_VARIANTS_H
 
 #include "problem.h"
 

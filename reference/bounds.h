@@ -5,8 +5,8 @@
  * depends on a sum has an absolute bound in the compute type, and one more rounding where it is
  * stored in 16 bits.
  */
-#ifndef VJP_TESTS_BOUNDS_H
-#define VJP_TESTS_BOUNDS_H
+#ifndef VJP_REFERENCE_BOUNDS_H
+#define VJP_REFERENCE_BOUNDS_H
 
 #include "vjp/vjp.h"
 

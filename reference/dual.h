@@ -4,8 +4,8 @@
  * A number also remembers whether it depends on a variable at all: the flat piece of a clamp
  * does not, and then its gradient is +0 even where the gradient flowing back is infinite or NaN.
  */
-#ifndef VJP_TESTS_DUAL_H
-#define VJP_TESTS_DUAL_H
+#ifndef VJP_REFERENCE_DUAL_H
+#define VJP_REFERENCE_DUAL_H
 
 #include <float.h>
 #include <math.h>

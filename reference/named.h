@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* named.h - problems written down by hand, as rows of a table. */
-#ifndef VJP_TESTS_NAMED_H
-#define VJP_TESTS_NAMED_H
+#ifndef VJP_REFERENCE_NAMED_H
+#define VJP_REFERENCE_NAMED_H
 
 #include "problem.h"
 

@@ -3,8 +3,8 @@
  *
  * Every random test starts from random_seed(), which VJP_TEST_SEED overrides; failures print it.
  */
-#ifndef VJP_TESTS_RANDOM_H
-#define VJP_TESTS_RANDOM_H
+#ifndef VJP_REFERENCE_RANDOM_H
+#define VJP_REFERENCE_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* values.h - numbers worth trying: ordinary ones, every binade, and the edges of a format. */
-#ifndef VJP_TESTS_VALUES_H
-#define VJP_TESTS_VALUES_H
+#ifndef VJP_REFERENCE_VALUES_H
+#define VJP_REFERENCE_VALUES_H
 
 #include "oracle.h"
 #include "random.h"

@@ -4,8 +4,8 @@
  * Also the walk over a tensor's elements in row-major order of its indices ("dense order"), in
  * which tests hold values whatever the layout.
  */
-#ifndef VJP_TESTS_PROBLEM_H
-#define VJP_TESTS_PROBLEM_H
+#ifndef VJP_REFERENCE_PROBLEM_H
+#define VJP_REFERENCE_PROBLEM_H
 
 #include "vjp/vjp.h"
 

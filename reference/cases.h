@@ -5,8 +5,8 @@
  * promises (permuted, reversed, padded, broadcast, overlapping inputs), attributes of every
  * value, outputs in place of inputs. The same seed and number always give the same problem.
  */
-#ifndef VJP_TESTS_CASES_H
-#define VJP_TESTS_CASES_H
+#ifndef VJP_REFERENCE_CASES_H
+#define VJP_REFERENCE_CASES_H
 
 #include "problem.h"
 #include "random.h"

@@ -4,8 +4,8 @@
  * The oracle knows the forward functions and differentiates them with dual numbers in long
  * double; sums are long double too, compensated. A new operator is one line in its table.
  */
-#ifndef VJP_TESTS_ORACLE_H
-#define VJP_TESTS_ORACLE_H
+#ifndef VJP_REFERENCE_ORACLE_H
+#define VJP_REFERENCE_ORACLE_H
 
 #include "bounds.h"
 #include "problem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* isas.h - a context for each instruction set. */
-#ifndef VJP_TESTS_ISAS_H
-#define VJP_TESTS_ISAS_H
+#ifndef VJP_REFERENCE_ISAS_H
+#define VJP_REFERENCE_ISAS_H
 
 #include "vjp/vjp.h"
 

@@ -5,8 +5,8 @@
  * to nearest even, done on the long double by scaling its unit in the last place to 1. All of
  * this assumes that the calling thread rounds to nearest.
  */
-#ifndef VJP_TESTS_DTYPES_H
-#define VJP_TESTS_DTYPES_H
+#ifndef VJP_REFERENCE_DTYPES_H
+#define VJP_REFERENCE_DTYPES_H
 
 #include "vjp/vjp.h"
 

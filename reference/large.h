@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* large.h - problems of a million elements or so: beyond the caches, long rows, many columns. */
-#ifndef VJP_TESTS_LARGE_H
-#define VJP_TESTS_LARGE_H
+#ifndef VJP_REFERENCE_LARGE_H
+#define VJP_REFERENCE_LARGE_H
 
 #include "named.h"
 
