@@ -77,6 +77,8 @@ foreach(file IN LISTS tests)
   vjp_test(${name})
 endforeach()
 target_link_libraries(test_memory PRIVATE vjp_test_allocations)
+list(JOIN built_isas "," built)
+target_compile_definitions(test_contexts PRIVATE VJP_BUILT_ISAS="${built}")
 if(VJP_COMPAT)
   target_compile_definitions(test_unload PRIVATE
     INFINIOP_PATH="$<TARGET_FILE:vjp_infiniop>" DNNL_GRAPH_PATH="$<TARGET_FILE:vjp_dnnl_graph>")

@@ -9,7 +9,11 @@
 
 #include "base.h"
 
-const char *const all_isas[ISAS] = { "scalar", "avx2", "avx512" };
+const char *const all_isas[ISAS] = {
+#define ISA(name, architecture, flags) #name,
+#include "../src/isas.def"
+#undef ISA
+};
 
 /* A build for another machine may not know an instruction set even by name: NULL. */
 static vjp_context *create_capped(const char *isa, const vjp_context_options *options)

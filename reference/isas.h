@@ -5,8 +5,12 @@
 
 #include "vjp/vjp.h"
 
+/* Every line of isas.def, whether or not this build has kernels for it. */
 enum {
-    ISAS = 3
+#define ISA(name, architecture, flags) ISA_INDEX_##name,
+#include "../src/isas.def"
+#undef ISA
+    ISAS
 };
 extern const char *const all_isas[ISAS];
 
