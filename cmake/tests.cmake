@@ -100,7 +100,8 @@ if(VJP_EXAMPLES)
     string(REPLACE test_ test_tool_ name ${name})
     add_executable(${name} ${file} tests/tool/support.c)
     target_compile_definitions(${name} PRIVATE "VJP_TOOL=\"${command}\""
-      VJP_TEST_PEERS="${PROJECT_BINARY_DIR}/tests/peers")
+      VJP_TEST_PEERS="${PROJECT_BINARY_DIR}/tests/peers"
+      VJP_TEST_VECTORS="${PROJECT_SOURCE_DIR}/conformance/vectors")
     target_link_libraries(${name} PRIVATE vjp_tool vjp_test_build)
     add_dependencies(${name} vjp_program vjp_peer_fake)
     vjp_test(${name})
@@ -120,6 +121,10 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for new paths in the library, not in the oracle
     target_compile_options(vjp_test_support PRIVATE -fno-sanitize=all)
     target_compile_options(vjp_reference PRIVATE -fno-sanitize=all)
+    foreach(file json safetensors) # but what reads files is tried itself
+      set_source_files_properties(reference/${file}.c PROPERTIES
+        COMPILE_OPTIONS "-fsanitize=${VJP_SANITIZE};-fno-sanitize-recover=all")
+    endforeach()
   endif()
   foreach(file IN LISTS targets)
     get_filename_component(name ${file} NAME_WE)
@@ -190,8 +195,9 @@ if(VJP_EXAMPLES)
     COMMAND vjp_program check --vectors ${PROJECT_SOURCE_DIR}/conformance/vectors)
 endif()
 if(VJP_EXAMPLES AND NOT CMAKE_CROSSCOMPILING) # MPFR is slow under an emulator
-  add_executable(conformance_generate conformance/generate.c)
-  target_link_libraries(conformance_generate PRIVATE vjp_tool vjp_test_build)
+  file(GLOB files CONFIGURE_DEPENDS conformance/*.c)
+  add_executable(conformance_generate ${files})
+  target_link_libraries(conformance_generate PRIVATE vjp_test_build)
   set(vectors ${PROJECT_BINARY_DIR}/conformance)
   add_test(NAME conformance_generate COMMAND conformance_generate ${vectors})
   add_test(NAME conformance_is_current

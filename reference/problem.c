@@ -124,7 +124,7 @@ static void say_numbers(writer *w, const char *before, const int64_t *numbers, i
 const char *problem_describe(const problem *p, char text[PROBLEM_TEXT])
 {
     writer w = { text, 0 };
-    say(&w, "%s", p->op->name);
+    say(&w, "%s", p->op != NULL ? p->op->name : "no operator");
     for (int32_t i = 0; i < p->nattrs; i++)
         say_attr(&w, &p->attrs[i]);
     for (int32_t t = 0; t < p->ntensors; t++) {

@@ -46,7 +46,8 @@ int32_t problem_tensor(const problem *p, const char *name);
 /* problem_create - vjp_plan_create with the problem's arguments. */
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason);
 
-/* problem_describe - operator, attributes and tensors in a few lines of text. */
+/* problem_describe - operator, attributes and tensors in a few lines of text. A problem of zeros is
+ * one without an operator. */
 const char *problem_describe(const problem *p, char text[PROBLEM_TEXT]);
 
 int tensor_same_shape(const vjp_tensor *a, const vjp_tensor *b);

@@ -65,22 +65,26 @@ static int digits_of(float value)
     return 9;
 }
 
+const char *variant_value(const vjp_attr *attr, char text[VARIANT_TEXT])
+{
+    if (attr->type == VJP_ATTR_BOOL)
+        snprintf(text, VARIANT_TEXT, "%d", (int)attr->value.b);
+    else if (attr->type == VJP_ATTR_F32)
+        snprintf(text, VARIANT_TEXT, "%.*g", digits_of(attr->value.f32), (double)attr->value.f32);
+    else if (attr->type == VJP_ATTR_S64)
+        snprintf(text, VARIANT_TEXT, "%" PRId64, attr->value.s64);
+    else
+        snprintf(text, VARIANT_TEXT, "%s", attr->value.str);
+    return text;
+}
+
 const char *variant_name(const problem *p, char text[VARIANT_TEXT])
 {
     int used = snprintf(text, VARIANT_TEXT, "%s", p->op->name);
     for (int32_t i = 0; i < p->nattrs; i++) {
-        const vjp_attr *attr = &p->attrs[i];
-        char *rest = text + used;
-        size_t room = (size_t)(VARIANT_TEXT - used);
-        if (attr->type == VJP_ATTR_BOOL)
-            used += snprintf(rest, room, " %s=%d", attr->name, (int)attr->value.b);
-        else if (attr->type == VJP_ATTR_F32)
-            used += snprintf(rest, room, " %s=%.*g", attr->name, digits_of(attr->value.f32),
-                             (double)attr->value.f32);
-        else if (attr->type == VJP_ATTR_S64)
-            used += snprintf(rest, room, " %s=%" PRId64, attr->name, attr->value.s64);
-        else
-            used += snprintf(rest, room, " %s=%s", attr->name, attr->value.str);
+        char value[VARIANT_TEXT];
+        used += snprintf(text + used, (size_t)(VARIANT_TEXT - used), " %s=%s", p->attrs[i].name,
+                         variant_value(&p->attrs[i], value));
         if (used >= VARIANT_TEXT)
             broken("the attributes of %s are too many for a name", p->op->name);
     }

@@ -17,7 +17,9 @@ enum {
 int32_t variant_count(const vjp_op_info *op);
 problem variant_problem(const vjp_op_info *op, int32_t index);
 
-/* variant_name - "sigmoid_backward use_dst=0", the attributes as they were given. */
+/* variant_name - the operator and its attributes as they were given: "NAME use_dst=0".
+ * variant_value - the value of an attribute, a number in as few digits as give it back. */
+const char *variant_value(const vjp_attr *attr, char text[VARIANT_TEXT]);
 const char *variant_name(const problem *p, char text[VARIANT_TEXT]);
 
 #endif

@@ -6,6 +6,7 @@ An input is the list of decisions that a target takes, in its order: see tests/f
 operators come from the tables that the libraries are built from. Files that this script does not
 write (inputs that once failed, and those that fuzzing found) are left alone.
 """
+import json
 import pathlib
 import random
 import re
@@ -212,6 +213,35 @@ write("npy", "many", npy("{'descr': '<f2', 'fortran_order': False, 'shape': ("
 write("npy", "big-endian", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", bytes(4)))
 write("npy", "twice", npy("{'shape': (1,), 'shape': (1,)}"))
 write("npy", "open", npy("{'descr': '<f4', 'fortran_order': Tr"))
+
+# ---- safetensors files ---------------------------------------------------------------------------
+
+
+def safetensors(text, data=b""):
+    return struct.pack("<Q", len(text)) + text.encode() + data
+
+
+def entry(name, dtype, shape, begin, end):
+    return (f'"{name}":{{"dtype":"{dtype}","shape":{json.dumps(shape)},'
+            f'"data_offsets":[{begin},{end}]}}')
+
+
+for number, (dtype, item) in enumerate([("F64", 8), ("F32", 4), ("F16", 2), ("BF16", 2), ("I64", 8),
+                                        ("I32", 4), ("U8", 1)]):
+    write("safetensors", f"dtype{number}",
+          safetensors("{" + entry("0/src", dtype, [2, 3], 0, 6 * item) + "}", bytes(6 * item)))
+write("safetensors", "cases", safetensors(
+    '{"__metadata__":{"operator":"x","cases":"[{\\"name\\":\\"0\\u00e9\\"}]"},'
+    + entry("0/a", "U8", [2], 2, 4) + " ,\n" + entry("0/b", "U8", [], 1, 2) + ","
+    + entry("0/c", "F16", [0, 5], 1, 1) + "," + entry("0/d", "U8", [1], 0, 1) + "}   ", bytes(4)))
+write("safetensors", "gap", safetensors("{" + entry("a", "U8", [1], 1, 2) + "}", bytes(2)))
+write("safetensors", "twice", safetensors(
+    "{" + entry("a", "U8", [0], 0, 0) + "," + entry("a", "U8", [1], 0, 1) + "}", bytes(1)))
+write("safetensors", "huge", safetensors(
+    "{" + entry("a", "F32", [1 << 62, 1 << 62], 0, 1 << 62) + "}", bytes(4)))
+write("safetensors", "escape", safetensors('{"\\ud83d\\ude00\\n":{"dtype":"\\ud83d'))
+write("safetensors", "empty", safetensors("{}"))
+write("safetensors", "cut", struct.pack("<Q", 1 << 40))
 
 # ---- command lines -------------------------------------------------------------------------------
 
