@@ -3,11 +3,9 @@
 #ifndef VJP_REFERENCE_LARGE_H
 #define VJP_REFERENCE_LARGE_H
 
-#include "named.h"
+#include "shaped.h"
 
-enum {
-    LARGE_PROBLEMS = 21
-};
-extern const named_problem large_problems[LARGE_PROBLEMS];
+/* large_problems - to be freed with shaped_free. */
+shaped_list large_problems(void);
 
 #endif

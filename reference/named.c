@@ -3,6 +3,7 @@
 #include "named.h"
 
 #include "base.h"
+#include "kinds.h"
 
 static void lay_out(named_layout layout, vjp_tensor *tensor)
 {
@@ -23,16 +24,21 @@ static void lay_out(named_layout layout, vjp_tensor *tensor)
     }
 }
 
+void named_lay_out(problem *p, named_layout layout)
+{
+    int32_t lead = kind_lead(p->op);
+    lay_out(layout, &p->tensors[lead]);
+    if (layout == NAMED_IN_PLACE)
+        problem_share(p, p->op->ninputs, lead);
+}
+
 problem named_problem_build(const named_problem *named)
 {
     problem p = problem_start(named->op);
-    int32_t gradient = problem_tensor(&p, "diff_dst");
     for (int32_t i = 0; i < named->nattrs; i++)
         problem_add_attr(&p, named->attrs[i]);
     problem_contiguous(&p, named->dtype, named->wide, named->ndim, named->shape, named->slope_ndim,
                        named->slope_shape);
-    lay_out(named->layout, &p.tensors[gradient]);
-    if (named->layout == NAMED_IN_PLACE)
-        problem_share(&p, p.op->ninputs, gradient);
+    named_lay_out(&p, named->layout);
     return p;
 }

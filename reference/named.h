@@ -5,13 +5,14 @@
 
 #include "problem.h"
 
-/* What becomes of the contiguous layout. */
+/* What becomes of the contiguous layout of the leading input: the gradient or, without one, the
+ * first. */
 typedef enum named_layout {
     NAMED_PLAIN,
-    NAMED_IN_PLACE,      /* diff_src at the address of diff_dst */
-    NAMED_CHANNELS_LAST, /* diff_dst of images: dim 1 is the fastest in memory */
-    NAMED_SWAPPED,       /* diff_dst: dims 0 and 1 change places in memory */
-    NAMED_BROADCAST      /* diff_dst is one element, repeated */
+    NAMED_IN_PLACE,      /* the first output is at its address */
+    NAMED_CHANNELS_LAST, /* of images: dim 1 is the fastest in memory */
+    NAMED_SWAPPED,       /* dims 0 and 1 change places in memory */
+    NAMED_BROADCAST      /* it is one element, repeated */
 } named_layout;
 
 typedef struct named_problem {
@@ -38,6 +39,9 @@ typedef struct named_problem {
 #define FORMAT(value) { { "data_format", VJP_ATTR_STR, { .str = value } } }, 1
 #define LINE(alpha, beta) \
     { { "alpha", VJP_ATTR_F32, { .f32 = alpha } }, { "beta", VJP_ATTR_F32, { .f32 = beta } } }, 2
+
+/* named_lay_out - give a contiguous problem that layout. */
+void named_lay_out(problem *p, named_layout layout);
 
 problem named_problem_build(const named_problem *named);
 
