@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "dtypes.h"
+#include "kinds.h"
 
 typedef struct shape {
     int32_t ndim;
@@ -64,7 +65,8 @@ static shape draw_slope_shape(random_state *random, const problem *p, const shap
         s.ndim = (int32_t)random_below(random, 2);
         s.dims[0] = 1;
     } else if (rule <= 2 || data->ndim == 1) {
-        int ncx = strcmp(problem_attr(p, "data_format").value.str, "NCX") == 0;
+        const vjp_attr_info *channels = kind_attr(p->op, ROLE_CHANNELS);
+        int ncx = channels != NULL && strcmp(problem_attr(p, channels->name).value.str, "NCX") == 0;
         s.ndim = 1;
         s.dims[0] = data->dims[ncx && data->ndim > 1 ? 1 : data->ndim - 1];
     } else if (rule == 3 && data->ndim > 2) {
@@ -80,14 +82,12 @@ static shape draw_slope_shape(random_state *random, const problem *p, const shap
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
-static const char *draw_choice(random_state *random, const char *choices)
+static const char *draw_choice(random_state *random, const vjp_attr_info *info)
 {
-    /* Attribute strings must outlive the problem, so they are found among constants. */
-    static const char *const known[] = { "NCX", "NXC" };
-    const char *choice = known[random_below(random, COUNT_OF(known))];
-    if (strstr(choices, choice) == NULL)
-        broken("the choices of a string attribute are new to the tests: %s", choices);
-    return choice;
+    int32_t n = 0;
+    while (kind_choice(info, n) != NULL)
+        n++;
+    return kind_choice(info, (int32_t)random_below(random, n));
 }
 
 static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const shape *data)
@@ -99,7 +99,7 @@ static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const
     case VJP_ATTR_F32:
         return vjp_attr_f32(info->name, numbers[random_below(random, COUNT_OF(numbers))]);
     case VJP_ATTR_STR:
-        return vjp_attr_str(info->name, draw_choice(random, info->choices));
+        return vjp_attr_str(info->name, draw_choice(random, info));
     default:
         return vjp_attr_s64(info->name, random_between(random, -data->ndim, data->ndim - 1));
     }
@@ -241,23 +241,15 @@ static void draw_sharing(random_state *random, problem *p)
 
 /* ---- problems ----------------------------------------------------------------------------- */
 
-static int takes_an_axis(const vjp_op_info *op)
-{
-    for (int32_t i = 0; i < op->nattrs; i++)
-        if (strcmp(vjp_op_attr(op, i)->name, "axis") == 0)
-            return 1;
-    return 0;
-}
-
 problem case_draw_within(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t number,
                          int64_t most_elements)
 {
     problem p = problem_start(op);
     uint64_t stream = number * 16 + (uint64_t)dtype * 2 + (dtype != wide);
     random_state random = random_start(random_seed(), stream);
-    shape data = draw_shape(&random, takes_an_axis(p.op) ? 1 : 0, most_elements), slope = data;
+    shape data = draw_shape(&random, kind_has_rows(p.op), most_elements), slope = data;
     draw_attrs(&random, &p, &data);
-    if (vjp_op_tensor(p.op, p.ntensors - 1)->shape_rule == VJP_SHAPE_SLOPE)
+    if (kind_has_params(p.op))
         slope = draw_slope_shape(&random, &p, &data);
     problem_contiguous(&p, dtype, wide, data.ndim, data.dims, slope.ndim, slope.dims);
     draw_layouts(&random, &p);

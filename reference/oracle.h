@@ -50,7 +50,7 @@ int64_t oracle_row_count(const problem *p);
 oracle_row oracle_row_at(const problem *p, int64_t index);
 
 /* oracle_forward - one element of the operator's forward function, where it has an elementwise
- * one; w is PReLU's slope and ignored by the others. */
+ * one; w is a parameter and ignored by those that have none. */
 long double oracle_forward(const problem *p, long double x, long double w);
 
 #endif
