@@ -198,7 +198,7 @@ if(VJP_EXAMPLES AND NOT CMAKE_CROSSCOMPILING) # MPFR is slow under an emulator
   file(GLOB files CONFIGURE_DEPENDS conformance/*.c)
   add_executable(conformance_generate ${files})
   target_link_libraries(conformance_generate PRIVATE vjp_test_build)
-  set(vectors ${PROJECT_BINARY_DIR}/conformance)
+  set(vectors ${PROJECT_BINARY_DIR}/vectors)
   add_test(NAME conformance_generate COMMAND conformance_generate ${vectors})
   add_test(NAME conformance_is_current
     COMMAND diff -r ${PROJECT_SOURCE_DIR}/conformance/vectors ${vectors})

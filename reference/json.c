@@ -27,7 +27,7 @@ static void skip_blanks(json *j)
 static char next(json *j)
 {
     skip_blanks(j);
-    return j->error == NULL && j->at < j->end ? *j->at : 0;
+    return (char)(j->error == NULL && j->at < j->end ? *j->at : 0);
 }
 
 static bool take(json *j, char wanted)
@@ -68,7 +68,7 @@ static int32_t take_hex(json *j)
 {
     int32_t value = 0;
     for (int i = 0; i < 4; i++, j->at++) {
-        char c = j->at < j->end ? *j->at : 0;
+        char c = (char)(j->at < j->end ? *j->at : 0);
         int digit = c >= '0' && c <= '9'   ? c - '0'
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -110,7 +110,7 @@ static size_t put_code_point(int32_t code, char *to)
 static size_t take_escape(json *j, char *to)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    char c = j->at < j->end ? *j->at++ : 0;
+    char c = (char)(j->at < j->end ? *j->at++ : 0);
     const char *name = c != 0 ? strchr(names, c) : NULL;
     if (name != NULL) {
         *to = values[name - names];

@@ -100,7 +100,7 @@ static void run_something_else(int64_t turn)
         COLUMNS = 37
     };
     static float inputs[ROWS * COLUMNS]; /* zeros: runs on other threads may read them too */
-    float outputs[PROBLEM_TENSORS][ROWS * COLUMNS];
+    float outputs[PROBLEM_TENSORS][ROWS * COLUMNS] = { { 0 } };
     const int64_t shape[] = { ROWS, COLUMNS }, columns = COLUMNS;
     problem p = variant_problem(vjp_op_at((int32_t)(turn % vjp_op_count())), 0);
     const vjp_tensor *tensors[PROBLEM_TENSORS];
