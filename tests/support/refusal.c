@@ -52,13 +52,13 @@ problem accepted(problem p)
     return p;
 }
 
-/* The first operator with so many inputs and outputs that works on rows or not. */
-static problem start(int32_t ninputs, int32_t noutputs, int rows)
+/* The first operator with that many inputs and outputs, and one attribute, of that role. */
+static problem start(int32_t ninputs, int32_t noutputs, attr_role role)
 {
     for (int32_t i = 0; i < vjp_op_count(); i++) {
         const vjp_op_info *op = vjp_op_at(i);
-        if (op->ninputs == ninputs && op->noutputs == noutputs && kind_has_rows(op) == rows &&
-            kind_attr(op, ROLE_CONSTANT) == NULL && kind_gradient(op) >= 0)
+        if (op->ninputs == ninputs && op->noutputs == noutputs && op->nattrs == 1 &&
+            kind_attr(op, role) != NULL)
             return problem_start(op->name);
     }
     fail_msg("no operator has %d inputs and %d outputs", (int)ninputs, (int)noutputs);
@@ -67,14 +67,14 @@ static problem start(int32_t ninputs, int32_t noutputs, int rows)
 
 problem refusal_map(void)
 {
-    problem p = start(2, 1, 0);
+    problem p = start(2, 1, ROLE_SWITCH);
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
     return accepted(p);
 }
 
 problem refusal_row(int64_t axis)
 {
-    problem p = start(2, 1, 1);
+    problem p = start(2, 1, ROLE_AXIS);
     problem_add_attr(&p, vjp_attr_s64(kind_attr(p.op, ROLE_AXIS)->name, axis));
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
     return p;
@@ -82,7 +82,7 @@ problem refusal_row(int64_t axis)
 
 problem refusal_fold(const char *format, int64_t params)
 {
-    problem p = start(3, 2, 0);
+    problem p = start(3, 2, ROLE_CHANNELS);
     problem_add_attr(&p, vjp_attr_str(kind_attr(p.op, ROLE_CHANNELS)->name, format));
     problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 2, 5, 7 }, 1, &params);
     return p;
