@@ -198,7 +198,7 @@ suite_msan() {
 suite_valgrind() {
     check "build (valgrind)" build_targets "fuzzers vjp_program test_stores" valgrind \
         --preset release -DCMAKE_BUILD_TYPE=RelWithDebInfo -DVJP_CUDA=OFF -DVJP_OPENMP=OFF || return
-    for target in plan infiniop dnnl_graph npy arguments; do
+    for target in plan infiniop dnnl_graph npy safetensors arguments; do
         check "fuzz_$target (valgrind)" memcheck build/valgrind/tests/fuzz/fuzz_$target \
             tests/fuzz/corpus/$target
     done
