@@ -36,7 +36,7 @@ int kind_has_rows(const vjp_op_info *op)
 
 int kind_is_param(const vjp_op_info *op, int32_t index)
 {
-    return vjp_op_tensor(op, index)->shape_rule == VJP_SHAPE_SLOPE;
+    return vjp_op_tensor(op, index)->shape_rule == VJP_SHAPE_PARAM;
 }
 
 int kind_has_sums(const vjp_op_info *op)

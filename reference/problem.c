@@ -47,7 +47,7 @@ void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndi
 {
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
-        int is_slope = info->shape_rule == VJP_SHAPE_SLOPE;
+        int is_slope = info->shape_rule == VJP_SHAPE_PARAM;
         vjp_status status = vjp_tensor_contiguous(info->dtype_rule == VJP_DTYPE_WIDE ? wide : dtype,
                                                   is_slope ? slope_ndim : ndim,
                                                   is_slope ? slope_shape : shape, &p->tensors[t]);

@@ -32,7 +32,7 @@ void problem_add_attr(problem *p, vjp_attr attr);
 /* problem_attr - the value given, or the default that the library announces. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
-/* problem_contiguous - all DATA tensors dense in `shape`, all SLOPE tensors in `slope_shape`;
+/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`;
  * `wide` is the dtype of tensors that may differ from the others. */
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
                         const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape);
