@@ -18,6 +18,7 @@
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
+    T scalar[VJPI_MAX_OPERANDS]; /* row operands: here they cannot alias what is stored */
     ptrdiff_t row, done; /* which row; elements before the current block */
 } line;
 
@@ -53,6 +54,7 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cop
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size;
         if (u.scalars && is_row_operand(u, i) && !u.op->blocks) {
+            memcpy(&l->scalar[i], l->data[i], sizeof(T));
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
             if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
@@ -92,7 +94,7 @@ INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at, ptrdiff_t some,
                       bool non_temporal, VV *terms)
 {
-    pair(u, tile, l->data, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
+    pair(u, tile, l->data, l->scalar, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
 /* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p]. */
@@ -103,8 +105,8 @@ INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff
     ONCE
     for (ptrdiff_t at = 0; at < n; at += PAIR) {
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
-        pair(u, tile, data, at, tile->axis_inner ? start + at : start, some, non_temporal && !some,
-             terms);
+        pair(u, tile, data, NULL, at, tile->axis_inner ? start + at : start, some,
+             non_temporal && !some, terms);
         for (int i = 0; i < term_count(u); i++)
             sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
     }
@@ -471,26 +473,43 @@ INLINE void across_body(use u, const vjpi_tile *tile)
 
 /* ---- whole rows --------------------------------------------------------------------------- */
 
-/* The values that pass `part` leaves for a row, put where the parts behind it find them. */
+/* Begin a line whose row values are known here, without going through memory. */
+INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *values, line *l,
+                      copies *c)
+{
+    line_begin(u, tile, row, l, c);
+    EVERY
+    for (int v = 0; v < u.op->nvalues; v++)
+        l->scalar[u.op->nin + u.op->nout + v] = values[v];
+}
+
+/* The values that pass `part` leaves for a row. */
 INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
-                     bool fetches, copies *c)
+                     bool fetches, T *values, copies *c)
 {
     const use u = { op, part, true, false };
-    T values[VJPI_MAX_SUMS];
-    int first = op->nin + op->nout;
+    T *made = values;
     line l;
     if (!(tile->passes >> part & 1))
         return;
     for (int p = 0; p < part; p++)
-        first += VJPI_REDUCTIONS(op->reductions[p]);
+        made += VJPI_REDUCTIONS(op->reductions[p]);
     ptrdiff_t n = row_length(u, tile, row);
-    line_begin(u, tile, row, &l, c);
+    row_begin(u, tile, row, values, &l, c);
     if (fetches)
-        along_line(u, tile, &l, n, true, values);
+        along_line(u, tile, &l, n, true, made);
     else
-        along_line(u, tile, &l, n, false, values);
-    for (int i = 0; i < term_count(u); i++)
-        memcpy(tile->data[first + i] + row * tile->row_step[first + i], &values[i], sizeof(T));
+        along_line(u, tile, &l, n, false, made);
+}
+
+/* Leave the values for PER_ROW outputs. */
+INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t row, const T *values)
+{
+    EVERY
+    for (int v = 0; v < op->nvalues; v++) {
+        int i = op->nin + op->nout + v;
+        memcpy(tile->data[i] + row * tile->row_step[i], &values[v], sizeof(T));
+    }
 }
 
 /* Fetching is for rows that are longer than what is fetched at once. */
@@ -498,20 +517,18 @@ INLINE void row_body(const signature *op, const vjpi_tile *tile)
 {
     const use last = { op, op->npasses - 1, true, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
-    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD, writes = false;
+    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
     copies c;
-    for (int i = op->nin; i < op->nin + op->nout; i++)
-        writes = writes || (is_written(last, i) && !(tile->repeated >> i & 1));
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
         for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
             if (part < op->npasses - 1)
-                row_pass(op, part, tile, row, fetches, &c);
-        if (!writes)
-            continue;
+                row_pass(op, part, tile, row, fetches, values, &c);
+        store_values(op, tile, row, values);
         ptrdiff_t n = row_length(last, tile, row);
-        line_begin(last, tile, row, &l, &c);
+        row_begin(last, tile, row, values, &l, &c);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         if (!can_bypass(last, tile, &l))

@@ -258,10 +258,10 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t 
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the terms in terms[]. `start`: the position along the tile's axis of the pair's first
+ * and leave the terms in terms[]. scalars[]: the row operands that are one number. `start`: the position along the tile's axis of the pair's first
  * element. some > 0: that many elements only. */
-INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, ptrdiff_t start,
-                 ptrdiff_t some, bool non_temporal, VV *terms)
+INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scalars, ptrdiff_t at,
+                 ptrdiff_t start, ptrdiff_t some, bool non_temporal, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
@@ -272,9 +272,7 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, 
         if (!is_read(u, i))
             continue;
         if (u.scalars && is_row_operand(u, i)) {
-            T value;
-            memcpy(&value, data[i], sizeof(value));
-            in_a[nread] = in_b[nread] = k(value);
+            in_a[nread] = in_b[nread] = k(scalars[i]);
         } else {
             VV v = load(u, tile, i, data[i] + at * size_of(u, tile, i), some);
             in_a[nread] = v.a;
