@@ -22,11 +22,9 @@ typedef struct line {
     ptrdiff_t row, done; /* which row; elements before the current block */
 } line;
 
-/* Where repeated operands are laid out: apart from the line, whose pointers can then stay in
- * registers while data is stored. */
-typedef struct copies {
-    _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
-} copies;
+/* Where repeated operands are laid out, a block of each: apart from the line, whose pointers can then
+ * stay in registers while data is stored. The kernel has as many as its operator has operands. */
+enum { COPY_SIZE = BLOCK * sizeof(T) };
 
 /* Lay out one element BLOCK times, so that a repeated operand is loaded like any other: eight bytes
  * at a time. */
@@ -42,7 +40,7 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 }
 
 /* An operand that this part neither reads nor writes is left alone. */
-INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
+INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies)
 {
     l->row = row;
     l->done = 0;
@@ -58,8 +56,8 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cop
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
             if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
-                repeat(c->of[i], l->data[i], size);
-            l->data[i] = c->of[i];
+                repeat(copies + i * COPY_SIZE, l->data[i], size);
+            l->data[i] = copies + i * COPY_SIZE;
             l->move[i] = 0;
         }
     }
@@ -316,13 +314,12 @@ INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t 
         }
 }
 
-INLINE void map_body(use u, const vjpi_tile *tile)
+INLINE void map_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             map_line(u, tile, &l, n, bypass, NULL);
@@ -335,14 +332,13 @@ INLINE void map_body(use u, const vjpi_tile *tile)
 }
 
 /* sums: of sum i, row r at [i * rows + r]. */
-INLINE void along_body(use u, const vjpi_tile *tile)
+INLINE void along_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             along_line(u, tile, &l, n, bypass, total);
@@ -446,21 +442,20 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     return can;
 }
 
-INLINE void across_body(use u, const vjpi_tile *tile)
+INLINE void across_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     ptrdiff_t row = 0;
     if (takes_several_rows(u, tile))
         for (; row + ROWS <= tile->rows; row += ROWS) {
-            line_begin(u, tile, row, &l, &c);
+            line_begin(u, tile, row, &l, copies);
             if (tile->non_temporal)
                 across_lines(u, tile, &l, ROWS, true);
             else
                 across_lines(u, tile, &l, ROWS, false);
         }
     for (; row < tile->rows; row++) {
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             across_lines(u, tile, &l, 1, bypass);
@@ -475,9 +470,9 @@ INLINE void across_body(use u, const vjpi_tile *tile)
 
 /* Begin a line whose row values are known here, without going through memory. */
 INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *values, line *l,
-                      copies *c)
+                      char *copies)
 {
-    line_begin(u, tile, row, l, c);
+    line_begin(u, tile, row, l, copies);
     EVERY
     for (int v = 0; v < u.op->nvalues; v++)
         l->scalar[u.op->nin + u.op->nout + v] = values[v];
@@ -485,7 +480,7 @@ INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *valu
 
 /* The values that pass `part` leaves for a row. */
 INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
-                     bool fetches, T *values, copies *c)
+                     bool fetches, T *values, char *copies)
 {
     const use u = { op, part, true, false };
     T *made = values;
@@ -495,7 +490,7 @@ INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdi
     for (int p = 0; p < part; p++)
         made += VJPI_REDUCTIONS(op->reductions[p]);
     ptrdiff_t n = row_length(u, tile, row);
-    row_begin(u, tile, row, values, &l, c);
+    row_begin(u, tile, row, values, &l, copies);
     if (fetches)
         along_line(u, tile, &l, n, true, made);
     else
@@ -513,22 +508,21 @@ INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t r
 }
 
 /* Fetching is for rows that are longer than what is fetched at once. */
-INLINE void row_body(const signature *op, const vjpi_tile *tile)
+INLINE void row_body(const signature *op, const vjpi_tile *tile, char *copies)
 {
     const use last = { op, op->npasses - 1, true, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
-    copies c;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
         for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
             if (part < op->npasses - 1)
-                row_pass(op, part, tile, row, fetches, values, &c);
+                row_pass(op, part, tile, row, fetches, values, copies);
         store_values(op, tile, row, values);
         ptrdiff_t n = row_length(last, tile, row);
-        row_begin(last, tile, row, values, &l, &c);
+        row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         if (!can_bypass(last, tile, &l))
