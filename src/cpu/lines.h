@@ -127,7 +127,8 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
         if (!is_written(u, i) || tile->repeated >> i & 1)
             continue;
-        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32)
+        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
+            tile->dtypes[i] != OWN_DTYPE)
             return -1;
         ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)

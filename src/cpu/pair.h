@@ -186,13 +186,16 @@ INLINE void store(use u, const vjpi_tile *tile, int i, char *p, VV v, ptrdiff_t 
                   bool non_temporal)
 {
     int storage = storage_of(u, i);
-    if (storage == STORED_WIDE && !(non_temporal && tile->dtypes[i] == VJP_F32))
+    if (storage == STORED_WIDE) /* as it turns out to be: kernels of long formulas always ask */
+        storage = tile->dtypes[i] == OWN_DTYPE ? STORED_SAME
+                  : tile->dtypes[i] == VJP_F32 ? STORED_T : STORED_WIDE;
+    if (storage == STORED_WIDE)
         store_mixed(tile->dtypes[i], p, v, some);
     else if (some && storage == STORED_T)
         store_some_T(p, v, some);
     else if (some)
         STORE_SOME(p, v, some);
-    else if (non_temporal && storage != STORED_SAME)
+    else if (non_temporal && storage == STORED_T)
         stream_T(p, v);
     else if (non_temporal)
         STREAM(p, v);

@@ -7,12 +7,14 @@
 #define NEAREST_CACHE 32768 /* bytes */
 #define MOST_ROWS 64        /* taken through the passes together */
 
-/* Let a tile of whole rows begin `rows` further down. */
-static void move_down(const vjpi_nest *nest, int64_t rows, vjpi_tile *tile, vjpi_walk *walk)
+/* Let a tile of whole rows begin `rows` further down. Its row operands are arrays, and stay. */
+static void move_down(const vjpi_nest *nest, uint32_t operands, int64_t rows, vjpi_tile *tile,
+                      vjpi_walk *walk)
 {
     for (int32_t i = 0; i < nest->noperands; i++) {
-        tile->data[i] += rows * nest->row.step[i];
         walk->at[i] += rows * nest->row.step[i];
+        if (operands >> i & 1)
+            tile->data[i] = walk->at[i];
     }
 }
 
@@ -88,13 +90,13 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
         for (; row + most < rows; row += most) {
             tile.rows = most;
             do_rows(job, stage, walk.at, &tile, room);
-            move_down(nest, most, &tile, &walk);
+            move_down(nest, stage->operands.tile, most, &tile, &walk);
         }
         tile.rows = rows - row;
         do_rows(job, stage, walk.at, &tile, room);
         if (unit + 1 == end)
             break;
-        move_down(nest, -row, &tile, &walk);
+        move_down(nest, stage->operands.tile, -row, &tile, &walk);
         vjpi_next_unit(nest, &walk);
     }
 }
@@ -142,7 +144,8 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
         if (plan->per_row)
             vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
-        for (int64_t step = 0; step < nest->nsteps && plan->kernels->map; step++) {
+        int64_t nsteps = stage->operands.outputs & plan->facts ? nest->nsteps : 0;
+        for (int64_t step = 0; step < nsteps; step++) {
             tile.non_temporal = job->non_temporal;
             vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
             plan->kernels->map(&tile);
