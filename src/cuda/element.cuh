@@ -54,6 +54,7 @@ INLINE T value(double a) { return (T)a; }
 INLINE T value(float a) { return (T)a; }
 INLINE T value(__half a) { return (T)__half2float(a); }
 INLINE T value(__nv_bfloat16 a) { return (T)__bfloat162float(a); }
+INLINE T value(uint8_t a) { return a != 0; } /* of a mask */
 
 /* A value rounded to nearest even to what is stored. */
 template <class E> INLINE E rounded(T v) { return (E)v; }
@@ -98,6 +99,37 @@ template <> __device__ __forceinline__ T low_value<__nv_bfloat16>(uint32_t pair)
 template <> __device__ __forceinline__ T high_value<__nv_bfloat16>(uint32_t pair)
 {
     return (T)__uint_as_float(pair & 0xffff0000);
+}
+
+/* The dtype that the kernels are for, and a number of any. */
+#define CODE_f64 VJP_F64
+#define CODE_f32 VJP_F32
+#define CODE_f16 VJP_F16
+#define CODE_bf16 VJP_BF16
+
+INLINE T load_number(int dtype, const char *at)
+{
+    switch (dtype) {
+#define DTYPE(name, suffix, size, compute) \
+    case VJP_##suffix:                     \
+        return value(*(const STORED_##name *)at);
+#define STORED(name, suffix, size, type) \
+    case VJP_##suffix:                   \
+        return (T)*(const type *)at;
+#include "dtypes.def"
+    }
+    return 0;
+}
+
+INLINE void store_number(int dtype, char *at, T number)
+{
+    switch (dtype) {
+#define DTYPE(name, suffix, size, compute)                                \
+    case VJP_##suffix:                                                    \
+        *(STORED_##name *)at = rounded<STORED_##name>(number);            \
+        break;
+#include "dtypes.def"
+    }
 }
 
 INLINE uint32_t bits_of(__half a) { return __half_as_ushort(a); }
