@@ -1,4 +1,5 @@
-# The tests: each tests/test_*.c is one cmocka program, tests/support/*.c is what they share.
+# The tests: each tests/test_*.c is one cmocka program, tests/support/*.c is what they share,
+# beside reference/.
 
 # vjp_need(VARIABLE HEADER LIBRARY PACKAGE) - find a library of the tests, or say what to install.
 macro(vjp_need variable header library package)
@@ -21,10 +22,9 @@ target_link_libraries(vjp_test_build INTERFACE
   vjp ${test_libraries} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 file(GLOB support CONFIGURE_DEPENDS tests/support/*.c)
-list(REMOVE_ITEM support ${problem_sources})
 add_library(vjp_test_support STATIC ${support})
 target_link_libraries(vjp_test_support PRIVATE vjp_test_build)
-target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_problems)
+target_link_libraries(vjp_test_build INTERFACE vjp_test_support vjp_reference)
 
 # vjp_test_allocations: a malloc that counts and fails. Linked only by those that want it in malloc's
 # place.
@@ -77,6 +77,8 @@ foreach(file IN LISTS tests)
   vjp_test(${name})
 endforeach()
 target_link_libraries(test_memory PRIVATE vjp_test_allocations)
+list(JOIN built_isas "," built)
+target_compile_definitions(test_contexts PRIVATE VJP_BUILT_ISAS="${built}")
 
 # test_team under other settings of OpenMP, which are read when a program starts.
 if(VJP_OPENMP AND OpenMP_C_FOUND)
@@ -107,13 +109,18 @@ if(VJP_EXAMPLES)
     string(REPLACE test_ test_tool_ name ${name})
     add_executable(${name} ${file} tests/tool/support.c)
     target_compile_definitions(${name} PRIVATE "VJP_TOOL=\"${command}\""
-      VJP_TEST_PEERS="${PROJECT_BINARY_DIR}/tests/peers")
+      VJP_TEST_PEERS="${PROJECT_BINARY_DIR}/tests/peers"
+      VJP_TEST_VECTORS="${PROJECT_SOURCE_DIR}/conformance/vectors")
     target_link_libraries(${name} PRIVATE vjp_tool vjp_test_build)
     add_dependencies(${name} vjp_program vjp_peer_fake)
     vjp_test(${name})
   endforeach()
   add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
     ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
+  if(NOT CMAKE_CROSSCOMPILING) # a shell starts the program by its name
+    add_test(NAME test_tool_completions COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/completions.sh
+      ${PROJECT_SOURCE_DIR}/tools/completions $<TARGET_FILE:vjp_program>)
+  endif()
   target_link_libraries(test_tool_allocations PRIVATE vjp_test_allocations)
 endif()
 
@@ -126,7 +133,11 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   add_custom_target(fuzzers)
   if(VJP_SANITIZE MATCHES "fuzzer") # inputs are for new paths in the library, not in the oracle
     target_compile_options(vjp_test_support PRIVATE -fno-sanitize=all)
-    target_compile_options(vjp_problems PRIVATE -fno-sanitize=all)
+    target_compile_options(vjp_reference PRIVATE -fno-sanitize=all)
+    foreach(file json safetensors) # but what reads files is tried itself
+      set_source_files_properties(reference/${file}.c PROPERTIES
+        COMPILE_OPTIONS "-fsanitize=${VJP_SANITIZE};-fno-sanitize-recover=all")
+    endforeach()
   endif()
   foreach(file IN LISTS targets)
     get_filename_component(name ${file} NAME_WE)
@@ -154,9 +165,9 @@ endif()
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
 list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)
-foreach(name dtypes points problem quick random values) # asked so often that they are inlined
-  list(APPEND exhaustive tests/support/${name}.c)
-endforeach()
+list(APPEND exhaustive # called so often that they are inlined
+  reference/dtypes.c reference/problem.c reference/random.c reference/values.c
+  tests/support/points.c tests/support/quick.c)
 add_executable(exhaustive ${exhaustive})
 foreach(is_f64 0 1)
   add_library(exhaustive_exp_${is_f64} OBJECT tests/exhaustive/exp.c)
@@ -178,7 +189,7 @@ endif()
 file(GLOB large CONFIGURE_DEPENDS tests/large/*.c)
 add_executable(large ${large})
 set_target_properties(large PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-target_link_libraries(large PRIVATE vjp_problems)
+target_link_libraries(large PRIVATE vjp_reference)
 if(NOT VJP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME large_quick COMMAND large --quick)
 endif()
@@ -197,9 +208,10 @@ if(VJP_EXAMPLES)
     COMMAND vjp_program check --vectors ${PROJECT_SOURCE_DIR}/conformance/vectors)
 endif()
 if(VJP_EXAMPLES AND NOT CMAKE_CROSSCOMPILING) # MPFR is slow under an emulator
-  add_executable(conformance_generate conformance/generate.c)
-  target_link_libraries(conformance_generate PRIVATE vjp_tool vjp_test_build)
-  set(vectors ${PROJECT_BINARY_DIR}/conformance)
+  file(GLOB files CONFIGURE_DEPENDS conformance/*.c)
+  add_executable(conformance_generate ${files})
+  target_link_libraries(conformance_generate PRIVATE vjp_test_build)
+  set(vectors ${PROJECT_BINARY_DIR}/vectors)
   add_test(NAME conformance_generate COMMAND conformance_generate ${vectors})
   add_test(NAME conformance_is_current
     COMMAND diff -r ${PROJECT_SOURCE_DIR}/conformance/vectors ${vectors})

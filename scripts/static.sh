@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 dir=build/static
 raw=$dir/$1.raw
-sources='^(src|compat|tools|tests/support)/.*\.c$'
+sources='^(src|compat|tools|reference|tests/support)/.*\.c$'
 
 # How each file is compiled: without optimisation, so that the tools see what is asserted.
 configure() {
@@ -40,7 +40,7 @@ run_cppcheck() {
     cppcheck --project="$dir/compile_commands.json" --cppcheck-build-dir="$dir/cppcheck" \
         -j "$(nproc)" --quiet --enable=warning,performance,portability,style \
         --template='{file}:{line}: {id}: {message}' -i src/cuda/kernels.cu 2>"$raw"
-    sed -nE "s#^($root/)?((src|compat|tools|tests/support)/.*)#\2#p" "$raw"
+    sed -nE "s#^($root/)?((src|compat|tools|reference|tests/support)/.*)#\2#p" "$raw"
 }
 
 run_shellcheck() {

@@ -51,7 +51,7 @@ static int run_in_child(trial *t, const vjp_plan *plan, trial_result wanted)
 
 static void a_forked_child_goes_on(void **state)
 {
-    problem p = named_problem_build(*state);
+    const problem p = ((const shaped_problem *)*state)->p;
     vjp_context *ctx = NULL;
     vjp_plan *plan = NULL;
     trial t;
@@ -126,7 +126,7 @@ static void run_among_signals(trial *t, vjp_context *ctx, trial_result wanted, i
 /* On every instruction set, on the calling thread alone and with OpenMP's. */
 static void the_same_bits_among_signals(void **state)
 {
-    problem p = named_problem_build(*state);
+    const problem p = ((const shaped_problem *)*state)->p;
     struct sigaction action = { .sa_handler = compute_in_handler }, before;
     trial t;
     if (UNIT_SANITIZED) /* holds signals back */
@@ -156,13 +156,17 @@ static void the_same_bits_among_signals(void **state)
 
 int main(void)
 {
-    static struct CMUnitTest tests[BUSY_PROBLEMS * 2];
+    shaped_list busy = busy_problems();
+    struct CMUnitTest *tests = unit_malloc((size_t)(busy.count * 2) * sizeof *tests);
     size_t n = 0;
-    for (int64_t i = 0; i < BUSY_PROBLEMS; i++) {
-        const named_problem *p = &busy_problems[i];
+    for (int64_t i = 0; i < busy.count; i++) {
+        const shaped_problem *p = &busy.at[i];
         tests[n++] = unit_named(p->name, "a forked child goes on", a_forked_child_goes_on, p);
         tests[n++] =
             unit_named(p->name, "signals every millisecond", the_same_bits_among_signals, p);
     }
-    return _cmocka_run_group_tests("process", tests, n, NULL, NULL);
+    int failed = _cmocka_run_group_tests("process", tests, n, NULL, NULL);
+    free(tests);
+    shaped_free(&busy);
+    return failed;
 }

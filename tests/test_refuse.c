@@ -41,7 +41,7 @@ static void arguments_refused(arguments a, vjp_status status, words wanted)
 static void null_and_miscounted_arguments(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2], &p.tensors[2] };
     const vjp_tensor *holed[] = { &p.tensors[0], NULL, &p.tensors[2] };
     vjp_context *ctx = refusal_context;
@@ -69,7 +69,7 @@ static void null_and_miscounted_arguments(void **state)
 static void operators_that_do_not_exist(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
     const char *const names[] = { "", "relu", "relu_backwards", "RELU_BACKWARD", " relu_backward" };
     for (int64_t i = 0; i < COUNT_OF(names); i++)
@@ -82,7 +82,7 @@ static void tensors_of_a_smaller_struct_size(void **state)
     (void)state;
     const size_t sizes[] = { 0, 8, sizeof(vjp_tensor) - 1 };
     for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
-        problem p = refusal_relu();
+        problem p = refusal_map();
         p.tensors[1].struct_size = sizes[i];
         refused(&p, VJP_BAD_ARGUMENT, WORDS("diff_dst"));
     }
@@ -99,7 +99,7 @@ static void with_attr(problem p, vjp_attr attr, words wanted)
 static void attributes_unknown_or_given_twice(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     with_attr(p, vjp_attr_f32("alpha", 1), WORDS("alpha"));
     with_attr(p, vjp_attr_bool("USE_DST", 1), WORDS("USE_DST"));
     with_attr(p, vjp_attr_bool("", 1), WORDS(""));
@@ -121,8 +121,8 @@ static void attributes_that_are_missing(void **state)
 static void attributes_of_the_wrong_type(void **state)
 {
     (void)state;
-    problem p = refusal_relu(), line = hard_sigmoid();
-    problem axis = refusal_softmax(1), format = refusal_prelu("NCX", 5);
+    problem p = refusal_map(), line = hard_sigmoid();
+    problem axis = refusal_row(1), format = refusal_fold("NCX", 5);
     with_attr(p, vjp_attr_s64("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_f32("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_str("use_dst", "true"), WORDS("use_dst"));
@@ -139,12 +139,12 @@ static void attributes_of_the_wrong_type(void **state)
 static void attributes_of_a_value_not_allowed(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     with_attr(p, vjp_attr_bool("use_dst", 2), WORDS("use_dst", "2"));
     with_attr(p, vjp_attr_bool("use_dst", -1), WORDS("use_dst", "-1"));
     const char *const formats[] = { "", "NHWC", "ncx", "NCX ", "NCX|NXC" };
     for (int64_t i = 0; i < COUNT_OF(formats); i++) {
-        problem format = refusal_prelu(formats[i], 5);
+        problem format = refusal_fold(formats[i], 5);
         refused(&format, VJP_BAD_ATTRIBUTE, WORDS("data_format", formats[i]));
     }
 }
@@ -152,7 +152,7 @@ static void attributes_of_a_value_not_allowed(void **state)
 static void attributes_with_null_inside(void **state)
 {
     (void)state;
-    problem nameless = refusal_relu(), valueless = refusal_prelu(NULL, 5);
+    problem nameless = refusal_map(), valueless = refusal_fold(NULL, 5);
     problem_add_attr(&nameless, vjp_attr_bool(NULL, 1));
     refused(&nameless, VJP_BAD_ARGUMENT, WORDS("attr"));
     refused(&valueless, VJP_BAD_ARGUMENT, WORDS("data_format"));
@@ -168,10 +168,10 @@ static void axes_out_of_range(void **state)
                  { -3, "-3" },
                  { INT64_MAX, "9223372036854775807" },
                  { INT64_MIN, "-9223372036854775808" } };
-    accepted(refusal_softmax(1));
-    accepted(refusal_softmax(-2));
+    accepted(refusal_row(1));
+    accepted(refusal_row(-2));
     for (int64_t i = 0; i < COUNT_OF(axes); i++) {
-        problem p = refusal_softmax(axes[i].axis);
+        problem p = refusal_row(axes[i].axis);
         refused(&p, VJP_BAD_ATTRIBUTE, WORDS("axis", axes[i].text));
     }
 }
@@ -179,7 +179,7 @@ static void axes_out_of_range(void **state)
 static void the_default_axis_on_one_dim(void **state)
 {
     (void)state;
-    problem p = refusal_softmax(0);
+    problem p = refusal_row(0);
     problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 5 }, 0, NULL);
     accepted(p);
     p.nattrs = 0;
@@ -190,7 +190,7 @@ static void softmax_without_dims(void **state)
 {
     (void)state;
     for (int64_t axis = -1; axis <= 1; axis++) {
-        problem p = refusal_softmax(axis);
+        problem p = refusal_row(axis);
         problem_contiguous(&p, VJP_F32, VJP_F32, 0, NULL, 0, NULL);
         refused(&p, VJP_BAD_SHAPE, WORDS("axis"));
     }
@@ -204,7 +204,7 @@ static void dtypes_that_do_not_exist(void **state)
     const int numbers[] = { 0, 5, 99, -1 };
     for (int64_t i = 0; i < COUNT_OF(numbers); i++)
         for (int32_t t = 0; t < 3; t++) {
-            problem p = refusal_relu();
+            problem p = refusal_map();
             p.tensors[t].dtype = (vjp_dtype)numbers[i];
             refused(&p, VJP_BAD_DTYPE, WORDS(vjp_op_tensor(p.op, t)->name));
         }
@@ -221,15 +221,15 @@ static void dtypes_that_do_not_go_together(void **state)
 {
     (void)state;
     const vjp_dtype D = VJP_F64, S = VJP_F32, H = VJP_F16, B = VJP_BF16;
-    dtypes_refused(refusal_relu(), (vjp_dtype[]){ S, H, S }, "diff_dst");
-    dtypes_refused(refusal_relu(), (vjp_dtype[]){ H, H, S }, "diff_src");
-    dtypes_refused(refusal_relu(), (vjp_dtype[]){ H, H, B }, "diff_src");
-    dtypes_refused(refusal_softmax(1), (vjp_dtype[]){ H, B, H }, "dst");
-    dtypes_refused(refusal_softmax(1), (vjp_dtype[]){ S, S, H }, "diff_src");
-    dtypes_refused(refusal_softmax(1), (vjp_dtype[]){ D, D, S }, "diff_src");
-    dtypes_refused(refusal_softmax(1), (vjp_dtype[]){ H, H, D }, "diff_src");
-    dtypes_refused(refusal_softmax(1), (vjp_dtype[]){ H, H, B }, "diff_src");
-    problem p = accepted(refusal_prelu("NCX", 5));
+    dtypes_refused(refusal_map(), (vjp_dtype[]){ S, H, S }, "diff_dst");
+    dtypes_refused(refusal_map(), (vjp_dtype[]){ H, H, S }, "diff_src");
+    dtypes_refused(refusal_map(), (vjp_dtype[]){ H, H, B }, "diff_src");
+    dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, B, H }, "dst");
+    dtypes_refused(refusal_row(1), (vjp_dtype[]){ S, S, H }, "diff_src");
+    dtypes_refused(refusal_row(1), (vjp_dtype[]){ D, D, S }, "diff_src");
+    dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, D }, "diff_src");
+    dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, B }, "diff_src");
+    problem p = accepted(refusal_fold("NCX", 5));
     dtypes_refused(p, (vjp_dtype[]){ H, S, H, H, H }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ H, H, H, H, S }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ H, S, H, S, S }, "diff_src");
@@ -242,7 +242,7 @@ static void dtypes_that_do_not_go_together(void **state)
 
 static vjp_status refuse_into(char *reason, size_t size)
 {
-    problem p = refusal_relu();
+    problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
     vjp_plan *plan = NOT_A_PLAN;
     vjp_status status =
@@ -278,7 +278,7 @@ static void a_long_name_does_not_overrun_the_reason(void **state)
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     reason[VJP_REASON_SIZE] = '#';
-    problem p = refusal_relu();
+    problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
     vjp_plan *plan = NULL;
     vjp_status status =

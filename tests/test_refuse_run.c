@@ -83,7 +83,7 @@ static problem relu_rows(int64_t src, int64_t diff_dst, int64_t diff_src)
 static void null_plans_and_buffers(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     void *data[] = { buffer, buffer + 100, buffer + 200 };
     char reason[VJP_REASON_SIZE] = "";
     assert_status(VJP_BAD_ARGUMENT, vjp_plan_run(NULL, data, NULL, 0, NULL), NULL);
@@ -103,7 +103,7 @@ static void pointers_between_elements(void **state)
     (void)state;
     for (int32_t t = 0; t < 3; t++)
         for (int shift = 1; shift < 4; shift++) {
-            problem p = refusal_relu();
+            problem p = refusal_map();
             void *data[] = { buffer, buffer + 100, buffer + 200 };
             data[t] = (char *)data[t] + shift;
             run_refused(&p, data, VJP_BAD_ALIGNMENT, WORDS(vjp_op_tensor(p.op, t)->name));
@@ -227,7 +227,7 @@ static void an_output_that_may_overlap_for_all_that_is_known(void **state)
 static void the_outputs_of_prelu_may_not_overlap(void **state)
 {
     (void)state;
-    problem p = accepted(refusal_prelu("NCX", 5));
+    problem p = accepted(refusal_fold("NCX", 5));
     float *src = buffer, *slope = buffer + 500, *gradient = buffer + 1000, *out = buffer + 1500;
     run_accepted(&p, (void *[]){ src, slope, gradient, out, buffer + 2000 });
     run_accepted(&p, (void *[]){ src, slope, gradient, src, slope });
@@ -299,7 +299,7 @@ static void workspaces_missing_or_too_small(void **state)
 static void compute_refuses_as_create_and_run_do(void **state)
 {
     (void)state;
-    problem p = refusal_relu();
+    problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
     void *data[] = { buffer, buffer + 100, buffer + 1 };
     float before[FLOATS];

@@ -32,7 +32,7 @@ static void ranks_out_of_range(void **state)
     } ranks[] = { { 13, "13" }, { -1, "-1" }, { INT32_MAX, "2147483647" } };
     for (int64_t i = 0; i < COUNT_OF(ranks); i++)
         for (int32_t t = 0; t < 3; t++) {
-            problem p = refusal_relu();
+            problem p = refusal_map();
             p.tensors[t].ndim = ranks[i].ndim;
             refused(&p, VJP_BAD_SHAPE, WORDS(vjp_op_tensor(p.op, t)->name, ranks[i].text));
         }
@@ -42,7 +42,7 @@ static void twelve_dims_are_allowed(void **state)
 {
     (void)state;
     const int64_t shape[VJP_MAX_DIMS] = { 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2 };
-    problem p = refusal_relu();
+    problem p = refusal_map();
     problem_contiguous(&p, VJP_F32, VJP_F32, VJP_MAX_DIMS, shape, 0, NULL);
     accepted(p);
 }
@@ -51,7 +51,7 @@ static void negative_dims(void **state)
 {
     (void)state;
     for (int32_t t = 0; t < 3; t++) {
-        problem p = refusal_relu();
+        problem p = refusal_map();
         p.tensors[t].shape[1] = -3;
         refused(&p, VJP_BAD_SHAPE, WORDS(vjp_op_tensor(p.op, t)->name, "dim 1", "-3"));
     }
@@ -60,19 +60,19 @@ static void negative_dims(void **state)
 static void shapes_that_differ(void **state)
 {
     (void)state;
-    problem p = reshaped(refusal_relu(), 1, 2, (int64_t[]){ 2, 7 });
+    problem p = reshaped(refusal_map(), 1, 2, (int64_t[]){ 2, 7 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_dst", "dim 1", "7", "5"));
-    p = reshaped(refusal_relu(), 2, 2, (int64_t[]){ 3, 5 });
+    p = reshaped(refusal_map(), 2, 2, (int64_t[]){ 3, 5 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_src", "dim 0", "3", "2"));
-    p = reshaped(refusal_relu(), 1, 1, (int64_t[]){ 5 });
+    p = reshaped(refusal_map(), 1, 1, (int64_t[]){ 5 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_dst", "1", "2"));
-    p = reshaped(refusal_relu(), 1, 2, (int64_t[]){ 1, 5 });
+    p = reshaped(refusal_map(), 1, 2, (int64_t[]){ 1, 5 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_dst", "dim 0", "1", "2"));
-    p = reshaped(refusal_relu(), 2, 3, (int64_t[]){ 1, 2, 5 });
+    p = reshaped(refusal_map(), 2, 3, (int64_t[]){ 1, 2, 5 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_src", "3", "2"));
-    p = reshaped(refusal_softmax(1), 1, 2, (int64_t[]){ 2, 6 });
+    p = reshaped(refusal_row(1), 1, 2, (int64_t[]){ 2, 6 });
     refused(&p, VJP_BAD_SHAPE, WORDS("dst", "dim 1", "6", "5"));
-    p = reshaped(refusal_relu(), 1, 2, (int64_t[]){ 2, 0 });
+    p = reshaped(refusal_map(), 1, 2, (int64_t[]){ 2, 0 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_dst", "dim 1", "0", "5"));
 }
 
@@ -81,7 +81,7 @@ static void shapes_that_differ(void **state)
 /* slopes_of - prelu of (2, 5, 7) with slope and diff_slope of this shape. */
 static problem slopes_of(const char *format, int32_t ndim, const int64_t *shape)
 {
-    problem p = refusal_prelu(format, 1);
+    problem p = refusal_fold(format, 1);
     return reshaped(reshaped(p, 1, ndim, shape), 4, ndim, shape);
 }
 
@@ -144,11 +144,11 @@ static void a_slope_longer_than_a_scalar(void **state)
 static void a_diff_slope_unlike_slope(void **state)
 {
     (void)state;
-    problem p = reshaped(refusal_prelu("NCX", 5), 4, 1, (int64_t[]){ 7 });
+    problem p = reshaped(refusal_fold("NCX", 5), 4, 1, (int64_t[]){ 7 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_slope", "dim 0", "7", "5"));
-    p = reshaped(refusal_prelu("NCX", 5), 4, 2, (int64_t[]){ 5, 1 });
+    p = reshaped(refusal_fold("NCX", 5), 4, 2, (int64_t[]){ 5, 1 });
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_slope"));
-    p = reshaped(refusal_prelu("NCX", 1), 4, 0, NULL);
+    p = reshaped(refusal_fold("NCX", 1), 4, 0, NULL);
     refused(&p, VJP_BAD_SHAPE, WORDS("diff_slope"));
 }
 
@@ -246,10 +246,10 @@ static void outputs_that_repeat_an_element(void **state)
         { { -2, 1 }, "stride -2 on dim 0" }, { { 6, 2 }, "stride 6 on dim 0" },
     };
     for (int64_t i = 0; i < COUNT_OF(bad); i++) {
-        problem p = restrided(refusal_relu(), 2, bad[i].strides);
+        problem p = restrided(refusal_map(), 2, bad[i].strides);
         refused(&p, VJP_BAD_STRIDES, WORDS("diff_src: ", bad[i].reason));
         /* What an output may not do, inputs may. */
-        accepted(restrided(restrided(refusal_relu(), 0, bad[i].strides), 1, bad[i].strides));
+        accepted(restrided(restrided(refusal_map(), 0, bad[i].strides), 1, bad[i].strides));
     }
 }
 
@@ -259,7 +259,7 @@ static void outputs_one_to_one_in_any_order(void **state)
     const int64_t good[][2] = { { 5, 1 },   { 1, 2 },   { -5, 1 }, { 5, -1 },
                                 { -1, -2 }, { 100, 7 }, { 6, 1 },  { 1, 3 } };
     for (int64_t i = 0; i < COUNT_OF(good); i++)
-        accepted(restrided(refusal_relu(), 2, good[i]));
+        accepted(restrided(refusal_map(), 2, good[i]));
 }
 
 /* Rows of a stride nearly that of their elements: no two elements meet, but to see that takes a step
@@ -277,11 +277,11 @@ static void outputs_that_take_too_long_to_prove(void **state)
 static void a_diff_slope_that_repeats_an_element(void **state)
 {
     (void)state;
-    problem p = restrided(accepted(refusal_prelu("NCX", 5)), 4, (int64_t[]){ 0 });
+    problem p = restrided(accepted(refusal_fold("NCX", 5)), 4, (int64_t[]){ 0 });
     refused(&p, VJP_BAD_STRIDES, WORDS("diff_slope", "dim 0"));
-    accepted(restrided(refusal_prelu("NCX", 5), 1, (int64_t[]){ 0 }));
-    accepted(restrided(refusal_prelu("NCX", 5), 4, (int64_t[]){ -3 }));
-    accepted(restrided(refusal_prelu("NCX", 1), 4, (int64_t[]){ 0 }));
+    accepted(restrided(refusal_fold("NCX", 5), 1, (int64_t[]){ 0 }));
+    accepted(restrided(refusal_fold("NCX", 5), 4, (int64_t[]){ -3 }));
+    accepted(restrided(refusal_fold("NCX", 1), 4, (int64_t[]){ 0 }));
 }
 
 int main(void)

@@ -14,7 +14,6 @@
 #include "unit.h"
 
 enum {
-    MOST_CELLS = 64 * ISAS,
     CASES = 80
 };
 
@@ -59,14 +58,17 @@ static void stores_past_the_caches_have_the_same_bits(void **state)
 
 int main(void)
 {
-    static struct CMUnitTest tests[MOST_CELLS];
-    static cell cells[MOST_CELLS];
-    size_t n = 0;
+    size_t ncells = (size_t)vjp_op_count() * ISAS, n = 0;
+    struct CMUnitTest *tests = unit_malloc(ncells * sizeof *tests);
+    cell *cells = unit_malloc(ncells * sizeof *cells);
     for (int32_t op = 0; op < vjp_op_count(); op++)
         for (int32_t isa = 0; isa < ISAS; isa++, n++) {
             cells[n] = (cell){ vjp_op_at(op)->name, all_isas[isa] };
             tests[n] = unit_named(cells[n].op, cells[n].isa,
                                   stores_past_the_caches_have_the_same_bits, &cells[n]);
         }
-    return _cmocka_run_group_tests("stores", tests, n, NULL, NULL);
+    int failed = _cmocka_run_group_tests("stores", tests, n, NULL, NULL);
+    free(tests);
+    free(cells);
+    return failed;
 }

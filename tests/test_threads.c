@@ -80,7 +80,7 @@ static void check_on_threads(const problem *p, const vjp_context_options *option
 
 static void one_plan_runs_on_many_threads(void **state)
 {
-    problem p = named_problem_build(*state);
+    const problem p = ((const shaped_problem *)*state)->p;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1;
     check_on_threads(&p, &options);
@@ -96,7 +96,7 @@ static void two_threads_a_call(void *user, int64_t ntasks, vjp_task task, void *
 
 static void one_plan_runs_on_many_threads_each_with_helpers(void **state)
 {
-    problem p = named_problem_build(*state);
+    const problem p = ((const shaped_problem *)*state)->p;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 4;
     options.parallel_for = two_threads_a_call;
@@ -253,26 +253,27 @@ static void a_stack_of_64_kib_is_enough(void **state)
 #endif
     if (UNIT_SANITIZED)
         skip();
+    shaped_list busy = busy_problems();
     for (int isa = 0; isa < ISAS; isa++) {
         vjp_context *ctx = context_for_isa(all_isas[isa], &options);
         if (ctx == NULL)
             continue;
-        for (int64_t i = 0; i < BUSY_PROBLEMS; i++) {
-            problem p = named_problem_build(&busy_problems[i]);
-            run_on_a_small_stack(&p, 0, ctx);
-        }
+        for (int64_t i = 0; i < busy.count; i++)
+            run_on_a_small_stack(&busy.at[i].p, 0, ctx);
         for (int32_t op = 0; op < vjp_op_count(); op++)
             run_cases_on_a_small_stack(vjp_op_at(op)->name, ctx);
         vjp_context_destroy(ctx);
     }
+    shaped_free(&busy);
 }
 
 int main(void)
 {
-    static struct CMUnitTest tests[BUSY_PROBLEMS * 2 + 2];
+    shaped_list busy = busy_problems();
+    struct CMUnitTest *tests = unit_malloc((size_t)(busy.count * 2 + 2) * sizeof *tests);
     size_t n = 0;
-    for (int64_t i = 0; i < BUSY_PROBLEMS; i++) {
-        const named_problem *p = &busy_problems[i];
+    for (int64_t i = 0; i < busy.count; i++) {
+        const shaped_problem *p = &busy.at[i];
         tests[n++] =
             unit_named(p->name, "one plan on many threads", one_plan_runs_on_many_threads, p);
         tests[n++] = unit_named(p->name, "one plan on many threads, each with helpers",
@@ -282,5 +283,8 @@ int main(void)
                             a_thousand_threads_make_and_destroy_plans, NULL);
     tests[n++] = unit_named("every operator", "a stack of 64 KiB is enough",
                             a_stack_of_64_kib_is_enough, NULL);
-    return _cmocka_run_group_tests("threads", tests, n, NULL, NULL);
+    int failed = _cmocka_run_group_tests("threads", tests, n, NULL, NULL);
+    free(tests);
+    shaped_free(&busy);
+    return failed;
 }

@@ -35,6 +35,8 @@ static int take_tensor(const dg_lt *given, int is_output, dg_lt *tensor)
     int is_any = given->layout_type == dnnl_graph_layout_type_any;
     if (!is_any && given->layout_type != dnnl_graph_layout_type_strided)
         return 0;
+    if (dg_lt_has_negative_stride(given))
+        return 0;
     *tensor = *given;
     if (is_output)
         return 1;
@@ -127,16 +129,30 @@ static dnnl_status_t infer_outputs(const vjp_op_info *core, dg_compilation *made
     return dnnl_success;
 }
 
-/* find_pairs - an output may take the memory of an input that looks the same. */
-static void find_pairs(const vjp_op_info *core, dg_compilation *made)
+/* looks_like_inputs - whether a tensor has the data type, shape and strides of all inputs. */
+static int looks_like_inputs(const_dnnl_graph_partition_t partition, dg_compilation *made,
+                             const dg_lt *tensor)
 {
-    for (int32_t o = core->ninputs; o < core->ninputs + core->noutputs; o++) {
-        for (int32_t i = 0; i < core->ninputs; i++) {
-            const dg_lt *in = tensor_of(made, i), *out = tensor_of(made, o);
-            if (vjp_op_tensor(core, i)->shape_rule == vjp_op_tensor(core, o)->shape_rule &&
-                in->data_type == out->data_type && dg_lt_same_strides(in, out))
-                made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ in->id, out->id };
-        }
+    for (size_t i = 0; i < partition->op->ninputs; i++) {
+        const dg_lt *in = tensor_of(made, partition->place[i]);
+        if (in->data_type != tensor->data_type || !dg_lt_same_shape(in, tensor) ||
+            !dg_lt_same_strides(in, tensor))
+            return 0;
+    }
+    return 1;
+}
+
+/* find_pairs - report the pairs of input 0 and an output that oneDNN reports, which are fewer than
+ * would do. One at most for an output: two would mislead a planner that merges buffers. */
+static void find_pairs(const_dnnl_graph_partition_t partition, dg_compilation *made)
+{
+    const_dnnl_graph_op_t op = partition->op;
+    size_t input = tensor_of(made, partition->place[0])->id;
+    for (size_t o = 0; o < op->noutputs; o++) {
+        const dg_lt *out = tensor_of(made, partition->place[op->ninputs + o]);
+        if (dg_schema_tensor(dg_schema_of(op->kind), 1, o)->role == DG_OUT_IN_PLACE &&
+            looks_like_inputs(partition, made, out))
+            made->pairs[made->npairs++] = (dnnl_graph_inplace_pair_t){ input, out->id };
     }
 }
 
@@ -196,7 +212,7 @@ static dnnl_status_t compile(const_dnnl_graph_partition_t partition, dg_compilat
     if (status)
         return status;
     made->workspace_size = vjp_plan_workspace_size(made->plan);
-    find_pairs(partition->core, made);
+    find_pairs(partition, made);
     return dnnl_success;
 }
 

@@ -147,8 +147,8 @@ dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
     if (!scratchpad)
         return run_on_own(c, buffers);
     size_t size = dg_lt_size(&scratchpad->lt);
-    if (size == DG_UNKNOWN_SIZE || dg_lt_has_negative_stride(&scratchpad->lt))
-        size = 0; /* with a negative stride the memory does not begin at the handle */
+    if (size == DG_UNKNOWN_SIZE)
+        size = 0;
     return dg_status_of(vjp_plan_run(c->plan, buffers, scratchpad->handle, size, NULL));
 }
 

@@ -150,6 +150,8 @@ dnnl_status_t dnnl_stream_create(dnnl_stream_t *stream, dnnl_engine_t engine, un
     if (!stream || !engine)
         return dnnl_invalid_arguments;
     *stream = NULL;
+    if (!flags)
+        return dnnl_invalid_arguments;
     if (flags & ~(unsigned)(dnnl_stream_in_order | dnnl_stream_out_of_order))
         return dnnl_unimplemented;
     dnnl_stream_t made = malloc(sizeof(*made));

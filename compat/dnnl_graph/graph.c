@@ -2,7 +2,8 @@
 /* graph.c - graphs: a collection of operations that is checked, put in order and partitioned.
  *
  * Every operation becomes a partition of its own, whatever the policy: there is nothing to fuse
- * among gradients of activations, and what is not served goes back to the program singly.
+ * among gradients of activations, and what is not served goes back to the program singly. As in
+ * oneDNN, policies and floating-point modes that have no name are taken too.
  */
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ struct dnnl_graph_graph {
     int finalized;
     size_t nops, npartitions;
     dnnl_graph_op_t *ops;
+    dg_ids ids; /* of ops */
     dnnl_graph_partition_t *partitions;
 };
 
@@ -27,7 +29,7 @@ dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(dnnl_graph_graph_t *graph
                                                        dnnl_engine_kind_t engine_kind,
                                                        dnnl_fpmath_mode_t mode)
 {
-    if (!graph || !is_engine_kind(engine_kind) || !dg_is_fpmath_mode(mode))
+    if (!graph || !is_engine_kind(engine_kind))
         return dnnl_invalid_arguments;
     *graph = calloc(1, sizeof(**graph));
     if (!*graph)
@@ -60,6 +62,7 @@ dnnl_status_t dnnl_graph_graph_destroy(dnnl_graph_graph_t graph)
         for (size_t i = 0; i < graph->nops; i++)
             dg_op_release(graph->ops[i]);
         free(graph->ops);
+        dg_ids_clear(&graph->ids);
         free(graph);
     }
     return dnnl_success;
@@ -68,8 +71,10 @@ dnnl_status_t dnnl_graph_graph_destroy(dnnl_graph_graph_t graph)
 dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t graph, dnnl_fpmath_mode_t mode,
                                                int apply_to_int)
 {
-    if (!graph || !dg_is_fpmath_mode(mode))
+    if (!graph)
         return dnnl_invalid_arguments;
+    if (graph->finalized)
+        return dnnl_invalid_graph;
     graph->fpmath_mode = mode;
     graph->apply_to_int = apply_to_int;
     return dnnl_success;
@@ -78,21 +83,31 @@ dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t graph, dnnl_fp
 dnnl_status_t dnnl_graph_graph_get_fpmath_mode(dnnl_graph_graph_t graph, dnnl_fpmath_mode_t *mode,
                                                int *apply_to_int)
 {
-    if (!graph || !mode || !apply_to_int)
+    if (!graph)
         return dnnl_invalid_arguments;
-    *mode = graph->fpmath_mode;
-    *apply_to_int = graph->apply_to_int;
+    if (graph->finalized)
+        return dnnl_invalid_graph;
+    if (mode)
+        *mode = graph->fpmath_mode;
+    if (apply_to_int)
+        *apply_to_int = graph->apply_to_int;
     return dnnl_success;
 }
 
 /* ---- building ----------------------------------------------------------------------------- */
 
-static int has_op(const_dnnl_graph_graph_t graph, size_t id)
+/* reserve - make room for one more operation, so that adding it cannot fail half-way. */
+static int reserve(dnnl_graph_graph_t graph)
 {
-    for (size_t i = 0; i < graph->nops; i++)
-        if (graph->ops[i]->id == id)
-            return 1;
-    return 0;
+    if (!dg_ids_reserve(&graph->ids, graph->nops + 1))
+        return 0;
+    if (graph->nops & (graph->nops - 1)) /* room doubles at each power of two */
+        return 1;
+    size_t room = graph->nops ? 2 * graph->nops : 1;
+    dnnl_graph_op_t *grown = realloc(graph->ops, room * sizeof(*grown));
+    if (grown)
+        graph->ops = grown;
+    return grown != NULL;
 }
 
 dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op)
@@ -101,16 +116,15 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op)
         return dnnl_invalid_arguments;
     if (graph->finalized)
         return dnnl_invalid_graph;
-    if (!dg_op_fits(op) || has_op(graph, op->id))
+    if (!dg_op_fits(op) || dg_ids_has(&graph->ids, op->id))
         return dnnl_invalid_graph_op;
-    dnnl_graph_op_t *grown = realloc(graph->ops, (graph->nops + 1) * sizeof(*grown));
-    if (!grown)
+    if (!reserve(graph))
         return dnnl_out_of_memory;
-    graph->ops = grown;
-    grown[graph->nops] = dg_op_copy(op);
-    if (!grown[graph->nops])
+    dnnl_graph_op_t copy = dg_op_copy(op);
+    if (!copy)
         return dnnl_out_of_memory;
-    graph->nops++;
+    dg_ids_add(&graph->ids, op->id);
+    graph->ops[graph->nops++] = copy;
     return dnnl_success;
 }
 
@@ -138,10 +152,9 @@ dnnl_status_t dnnl_graph_graph_is_finalized(dnnl_graph_graph_t graph, uint8_t *f
 dnnl_status_t dnnl_graph_graph_filter(dnnl_graph_graph_t graph,
                                       dnnl_graph_partition_policy_t policy)
 {
+    (void)policy;
     if (!graph || !graph->finalized)
         return dnnl_invalid_graph;
-    if (policy != dnnl_graph_partition_policy_fusion && policy != dnnl_graph_partition_policy_debug)
-        return dnnl_invalid_arguments;
     clear_partitions(graph);
     if (!graph->nops)
         return dnnl_success;
@@ -172,9 +185,11 @@ dnnl_status_t dnnl_graph_graph_get_partitions(dnnl_graph_graph_t graph, size_t n
 {
     if (!graph || !partitions || !num)
         return dnnl_invalid_graph;
-    if (num != graph->npartitions)
+    if (num < graph->npartitions)
         return dnnl_invalid_arguments;
-    for (size_t i = 0; i < num; i++)
+    for (size_t i = 0; i < graph->npartitions; i++)
         partitions[i] = dg_partition_retain(graph->partitions[i]);
+    for (size_t i = graph->npartitions; i < num; i++)
+        partitions[i] = NULL;
     return dnnl_success;
 }

@@ -58,6 +58,9 @@ int dg_lt_dense_strides(int ndims, const int64_t *dims, int64_t *strides);
 int dg_lt_has_dims(const dg_lt *lt);
 int dg_lt_has_strides(const dg_lt *lt);
 
+/* dg_lt_has_negative_stride - other than an unknown one; ndims is at most 12. */
+int dg_lt_has_negative_stride(const dg_lt *lt);
+
 /* dg_lt_same_shape, dg_lt_same_strides - of two that have dims and strides; the stride of a dim
  * of 1 does not matter. */
 int dg_lt_same_shape(const dg_lt *a, const dg_lt *b);
@@ -65,14 +68,8 @@ int dg_lt_same_strides(const dg_lt *a, const dg_lt *b);
 
 int dg_lt_equal(const dg_lt *a, const dg_lt *b);
 
-/* dg_dtype_size - the bytes of an element; 0 for undef. */
-size_t dg_dtype_size(dnnl_data_type_t dtype);
-
 /* dg_lt_size - the bytes that a strided tensor needs; DG_UNKNOWN_SIZE if they cannot be told. */
 size_t dg_lt_size(const dg_lt *lt);
-
-/* dg_lt_has_negative_stride - of a tensor whose size is known. */
-int dg_lt_has_negative_stride(const dg_lt *lt);
 
 /* ---- tensor.c ----------------------------------------------------------------------------- */
 
@@ -81,7 +78,6 @@ struct dnnl_graph_tensor {
     dnnl_engine_t engine; /* NULL for a scalar */
     void *handle;
     int owned;
-    int64_t scalar; /* storage for a scalar's value */
 };
 
 /* ---- op.c --------------------------------------------------------------------------------- */
@@ -112,6 +108,22 @@ const dg_attr *dg_op_attr(const_dnnl_graph_op_t op, dnnl_graph_op_attr_t id);
 
 /* dg_op_fits - whether the operation satisfies its schema. */
 int dg_op_fits(const_dnnl_graph_op_t op);
+
+/* ---- ids.c -------------------------------------------------------------------------------- */
+
+/* A set of ids: an open hash table of a power of two places; all zero is an empty one. 0 marks a
+ * free place, so the id 0 is kept apart. */
+typedef struct dg_ids {
+    size_t nplaces;
+    size_t *places;
+    int has_zero;
+} dg_ids;
+
+/* dg_ids_reserve - make room for `count` ids in all; 0 if out of memory. dg_ids_add needs room. */
+int dg_ids_reserve(dg_ids *ids, size_t count);
+void dg_ids_add(dg_ids *ids, size_t id);
+int dg_ids_has(const dg_ids *ids, size_t id);
+void dg_ids_clear(dg_ids *ids);
 
 /* ---- topology.c --------------------------------------------------------------------------- */
 
@@ -147,7 +159,7 @@ typedef struct dg_compilation {
     vjp_plan *plan;
     size_t workspace_size;
     size_t npairs;
-    dnnl_graph_inplace_pair_t pairs[DG_MAX_PAIRS];
+    dnnl_graph_inplace_pair_t pairs[DG_MAX_TENSORS];
     size_t source[DG_MAX_TENSORS];
     size_t ninputs, noutputs;
     dg_lt tensors[];
@@ -159,9 +171,5 @@ struct dnnl_graph_compiled_partition {
 };
 
 void dg_compilation_destroy(dg_compilation *compilation);
-
-/* ---- settings.c --------------------------------------------------------------------------- */
-
-int dg_is_fpmath_mode(dnnl_fpmath_mode_t mode);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logical_tensor.c - descriptions of tensors: how they are made, compared and measured.
  *
- * They come from the caller and may say anything: every product is checked for overflow, and
- * strides may be of either sign.
+ * They come from the caller and may say anything: every product is checked for overflow. A negative
+ * stride would put elements before the address of the data, where get_mem_size promises none, so
+ * it is refused.
  */
 #include "internal.h"
 
@@ -38,9 +39,19 @@ int dg_lt_has_strides(const dg_lt *lt)
     if (lt->layout_type != dnnl_graph_layout_type_strided || !dg_lt_has_dims(lt))
         return 0;
     for (int i = 0; i < lt->ndims; i++)
-        if (lt->layout.strides[i] == UNKNOWN)
+        if (lt->layout.strides[i] < 0) /* UNKNOWN is negative too */
             return 0;
     return 1;
+}
+
+int dg_lt_has_negative_stride(const dg_lt *lt)
+{
+    if (lt->layout_type != dnnl_graph_layout_type_strided)
+        return 0;
+    for (int i = 0; i < lt->ndims; i++)
+        if (lt->layout.strides[i] < 0 && lt->layout.strides[i] != UNKNOWN)
+            return 1;
+    return 0;
 }
 
 int dg_lt_same_shape(const dg_lt *a, const dg_lt *b)
@@ -75,24 +86,35 @@ int dg_lt_equal(const dg_lt *a, const dg_lt *b)
     return 1;
 }
 
-size_t dg_dtype_size(dnnl_data_type_t dtype)
+/* bytes_of - the size of that many elements; DG_UNKNOWN_SIZE if it does not fit. */
+static size_t bytes_of(dnnl_data_type_t dtype, size_t count)
 {
+    size_t size = 1;
     switch (dtype) {
     case dnnl_f64:
     case dnnl_s64:
-        return 8;
+        size = 8;
+        break;
     case dnnl_f32:
     case dnnl_s32:
-        return 4;
+        size = 4;
+        break;
     case dnnl_f16:
     case dnnl_bf16:
-        return 2;
+        size = 2;
+        break;
+    case dnnl_s4:
+    case dnnl_u4:
+    case dnnl_f4_e2m1:
+    case dnnl_f4_e3m0:
+        return count / 2 + count % 2;
     case dnnl_data_type_undef:
     case dnnl_data_type_max:
         return 0;
     default:
-        return 1; /* 4-bit types too: never less than they need */
+        break;
     }
+    return __builtin_mul_overflow(size, count, &size) ? DG_UNKNOWN_SIZE : size;
 }
 
 size_t dg_lt_size(const dg_lt *lt)
@@ -108,25 +130,13 @@ size_t dg_lt_size(const dg_lt *lt)
             return 0;
         if (dim == 1)
             continue;
-        if (__builtin_mul_overflow(dim - 1, stride < 0 ? -stride : stride, &reach) ||
+        if (__builtin_mul_overflow(dim - 1, stride, &reach) ||
             __builtin_add_overflow(span, reach, &span) ||
-            __builtin_add_overflow(reach, stride < 0 ? -stride : stride, &reach))
+            __builtin_add_overflow(reach, stride, &reach))
             return DG_UNKNOWN_SIZE;
         padded = reach > padded ? reach : padded;
     }
-    size_t size;
-    if (__builtin_mul_overflow((size_t)(padded > span ? padded : span),
-                               dg_dtype_size(lt->data_type), &size))
-        return DG_UNKNOWN_SIZE;
-    return size;
-}
-
-int dg_lt_has_negative_stride(const dg_lt *lt)
-{
-    for (int i = 0; i < lt->ndims; i++)
-        if (lt->layout.strides[i] < 0)
-            return 1;
-    return 0;
+    return bytes_of(lt->data_type, (size_t)(padded > span ? padded : span));
 }
 
 /* ---- the API ------------------------------------------------------------------------------ */
@@ -181,15 +191,19 @@ dnnl_status_t dnnl_graph_logical_tensor_init_with_strides(dg_lt *logical_tensor,
                                                           const dnnl_dims_t strides,
                                                           dnnl_graph_tensor_property_t ptype)
 {
-    if (ndims > 0 && !strides)
+    if (!logical_tensor || (ndims > 0 && !strides))
         return dnnl_invalid_arguments;
+    dg_lt made;
     dnnl_status_t status = dnnl_graph_logical_tensor_init_with_dims(
-        logical_tensor, tid, dtype, ndims, dims, dnnl_graph_layout_type_any, ptype);
+        &made, tid, dtype, ndims, dims, dnnl_graph_layout_type_any, ptype);
     if (status)
         return status;
-    logical_tensor->layout_type = dnnl_graph_layout_type_strided;
+    made.layout_type = dnnl_graph_layout_type_strided;
     for (int i = 0; i < ndims; i++)
-        logical_tensor->layout.strides[i] = strides[i];
+        made.layout.strides[i] = strides[i];
+    if (dg_lt_has_negative_stride(&made))
+        return dnnl_invalid_arguments;
+    *logical_tensor = made;
     return dnnl_success;
 }
 

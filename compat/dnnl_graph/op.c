@@ -80,11 +80,13 @@ static dnnl_status_t set_attr(dnnl_graph_op_t op, const dg_attr *attr)
     return dnnl_success;
 }
 
+/* The length of a single number does not count, as in oneDNN: programs pass 0 as well as 1. */
 dnnl_status_t dnnl_graph_op_set_attr_f32(dnnl_graph_op_t op, dnnl_graph_op_attr_t name,
                                          const float *value, size_t value_len)
 {
+    (void)value_len;
     int is_list = !(name > dnnl_graph_op_attr_undef && name < dnnl_graph_op_attr_scales);
-    if (!op || !value || (!is_list && !value_len))
+    if (!op || !value)
         return dnnl_invalid_arguments;
     dg_attr attr = { name, is_list, vjp_attr_f32(NULL, is_list ? 0 : *value) };
     return set_attr(op, &attr);
@@ -93,8 +95,9 @@ dnnl_status_t dnnl_graph_op_set_attr_f32(dnnl_graph_op_t op, dnnl_graph_op_attr_
 dnnl_status_t dnnl_graph_op_set_attr_s64(dnnl_graph_op_t op, dnnl_graph_op_attr_t name,
                                          const int64_t *value, size_t value_len)
 {
+    (void)value_len;
     int is_list = !(name >= dnnl_graph_op_attr_axis && name < dnnl_graph_op_attr_axes);
-    if (!op || !value || (!is_list && !value_len))
+    if (!op || !value)
         return dnnl_invalid_arguments;
     dg_attr attr = { name, is_list, vjp_attr_s64(NULL, is_list ? 0 : *value) };
     return set_attr(op, &attr);
@@ -192,9 +195,11 @@ void dg_op_release(dnnl_graph_op_t op)
 
 static int tensors_fit(const dg_schema *schema, const_dnnl_graph_op_t op)
 {
-    if (op->ninputs != dg_schema_count(schema, 0) || op->noutputs < dg_schema_count(schema, 1) ||
-        (op->noutputs && !dg_schema_tensor(schema, 1, op->noutputs - 1)))
+    if (!dg_schema_takes_count(schema, 0, op->ninputs) ||
+        !dg_schema_takes_count(schema, 1, op->noutputs))
         return 0;
+    if (schema->is_open)
+        return 1;
     const dg_lt *inputs[DG_MAX_TENSORS], *outputs[DG_MAX_TENSORS];
     for (size_t i = 0; i < op->ninputs; i++)
         inputs[i] = &op->inputs[i];
@@ -214,10 +219,10 @@ static int attr_fits(const dg_schema *schema, const dg_attr *attr)
 int dg_op_fits(const_dnnl_graph_op_t op)
 {
     const dg_schema *schema = dg_schema_of(op->kind);
-    if (schema->open)
-        return 1;
     if (!tensors_fit(schema, op))
         return 0;
+    if (schema->is_open)
+        return 1;
     for (size_t i = 0; i < op->nattrs; i++)
         if (!attr_fits(schema, &op->attrs[i]))
             return 0;

@@ -62,7 +62,7 @@ static int place_tensors(dnnl_graph_partition_t partition, const dg_schema *sche
 static const vjp_op_info *find_core(dnnl_graph_partition_t partition)
 {
     const dg_schema *schema = dg_schema_of(partition->op->kind);
-    if (schema->open || partition->kind != dnnl_cpu)
+    if (schema->is_open || partition->kind != dnnl_cpu)
         return NULL;
     const vjp_op_info *core = vjp_op_find(schema->name);
     if (!core || !attrs_match(schema, core) || !place_tensors(partition, schema, core))

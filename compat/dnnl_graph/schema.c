@@ -6,6 +6,7 @@
 
 #define IN(name, rule) { #name, DG_IN, DG_##rule },
 #define OUT(name, rule) { #name, DG_OUT, DG_##rule },
+#define OUT_IN_PLACE(name, rule) { #name, DG_OUT_IN_PLACE, DG_##rule },
 #define OUT_OPTIONAL(name, rule) { #name, DG_OUT_OPTIONAL, DG_##rule },
 #define NO_ATTRS { dnnl_graph_op_attr_undef, 0, { NULL, VJP_ATTR_BOOL, { 0 } }, NULL },
 #define BOOL(name, value) \
@@ -20,7 +21,12 @@
     { dnnl_graph_op_attr_##name, 1, { #name, VJP_ATTR_F32, { .f32 = 0 } }, NULL },
 #define OP(kind, in_out, attributes) \
     [dnnl_graph_op_##kind] = { .name = #kind, .tensors = { in_out }, .attrs = { attributes } },
-#define OPEN(kind) [dnnl_graph_op_##kind] = { .name = #kind, .open = 1 },
+#define JUST(n) { (n), (n), 1 }
+#define EITHER(a, b) { (a), (b), (b) - (a) }
+#define FROM(a, b) { (a), (b), 1 }
+#define COUNTED(kind, inputs, outputs) \
+    [dnnl_graph_op_##kind] = { .name = #kind, .is_open = 1, .counts = { inputs, outputs } },
+#define UNCHECKED(kind) COUNTED(kind, FROM(0, SIZE_MAX), FROM(0, SIZE_MAX))
 
 static const dg_schema schemas[] = {
 #include "ops.def"
@@ -37,8 +43,7 @@ const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind)
 
 static int is_of_side(const dg_tensor_schema *tensor, int is_output)
 {
-    return is_output ? tensor->role == DG_OUT || tensor->role == DG_OUT_OPTIONAL
-                     : tensor->role == DG_IN;
+    return tensor->role != DG_NO_TENSOR && (tensor->role != DG_IN) == is_output;
 }
 
 const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index)
@@ -49,12 +54,22 @@ const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output,
     return NULL;
 }
 
-size_t dg_schema_count(const dg_schema *schema, int is_output)
+int dg_schema_takes_count(const dg_schema *schema, int is_output, size_t count)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < DG_MAX_TENSORS; i++)
-        count += schema->tensors[i].role == (is_output ? DG_OUT : DG_IN);
-    return count;
+    if (schema->is_open) {
+        const dg_counts *c = &schema->counts[is_output];
+        return count >= c->first && count <= c->last && (count - c->first) % c->step == 0;
+    }
+    size_t needed = 0, optional = 0;
+    for (size_t i = 0; i < DG_MAX_TENSORS; i++) {
+        if (!is_of_side(&schema->tensors[i], is_output))
+            continue;
+        if (schema->tensors[i].role == DG_OUT_OPTIONAL)
+            optional++;
+        else
+            needed++;
+    }
+    return count >= needed && count <= needed + optional;
 }
 
 const dg_attr_schema *dg_schema_attr(const dg_schema *schema, dnnl_graph_op_attr_t id)

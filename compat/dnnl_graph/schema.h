@@ -11,12 +11,12 @@
 
 #define DG_MAX_TENSORS 8
 #define DG_MAX_ATTRS 4
-#define DG_MAX_PAIRS (DG_MAX_TENSORS * DG_MAX_TENSORS / 4)
 
 typedef enum dg_role {
     DG_NO_TENSOR = 0,
     DG_IN,
     DG_OUT,
+    DG_OUT_IN_PLACE, /* may take the memory of input 0 */
     DG_OUT_OPTIONAL
 } dg_role;
 
@@ -40,9 +40,15 @@ typedef struct dg_attr_schema {
     const char *choices;
 } dg_attr_schema;
 
+/* The numbers first, first + step, ... last. */
+typedef struct dg_counts {
+    size_t first, last, step;
+} dg_counts;
+
 typedef struct dg_schema {
     const char *name;
-    int open; /* anything goes */
+    int is_open; /* only the numbers of its inputs and outputs are checked */
+    dg_counts counts[2];
     dg_tensor_schema tensors[DG_MAX_TENSORS];
     dg_attr_schema attrs[DG_MAX_ATTRS + 1];
 } dg_schema;
@@ -51,9 +57,9 @@ typedef struct dg_schema {
 const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind);
 
 /* dg_schema_tensor - the input or output of that index; NULL if there is none.
- * dg_schema_count - how many inputs or outputs there are, without the optional ones. */
+ * dg_schema_takes_count - whether it may have that many inputs or outputs. */
 const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index);
-size_t dg_schema_count(const dg_schema *schema, int is_output);
+int dg_schema_takes_count(const dg_schema *schema, int is_output, size_t count);
 
 const dg_attr_schema *dg_schema_attr(const dg_schema *schema, dnnl_graph_op_attr_t id);
 

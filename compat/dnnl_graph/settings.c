@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - the settings of the whole library, its version and the names of status codes.
+/* settings.c - the settings of the whole library and its version.
  *
  * There are no caches, dumps or messages to configure: values are checked, kept and reported, so
  * that programs which set them go on to run.
@@ -9,11 +9,6 @@
 #define MAX_MIB (SIZE_MAX >> 20) /* capacities are counted in bytes by whoever has a cache */
 
 /* ---- floating-point mode and messages ----------------------------------------------------- */
-
-int dg_is_fpmath_mode(dnnl_fpmath_mode_t mode)
-{
-    return (unsigned)mode <= dnnl_fpmath_mode_tf32;
-}
 
 static atomic_int fpmath_mode = dnnl_fpmath_mode_strict;
 
@@ -27,7 +22,7 @@ dnnl_status_t dnnl_get_default_fpmath_mode(dnnl_fpmath_mode_t *mode)
 
 dnnl_status_t dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_t mode)
 {
-    if (!dg_is_fpmath_mode(mode))
+    if ((unsigned)mode > dnnl_fpmath_mode_tf32)
         return dnnl_invalid_arguments;
     atomic_store(&fpmath_mode, (int)mode);
     return dnnl_success;
@@ -107,7 +102,7 @@ dnnl_status_t dnnl_graph_get_constant_tensor_cache_capacity(dnnl_engine_kind_t e
     return dnnl_success;
 }
 
-/* ---- names and numbers -------------------------------------------------------------------- */
+/* ---- the version -------------------------------------------------------------------------- */
 
 const dnnl_version_t *dnnl_version(void)
 {
@@ -116,14 +111,4 @@ const dnnl_version_t *dnnl_version(void)
         DNNL_CPU_RUNTIME,   DNNL_GPU_RUNTIME,
     };
     return &version;
-}
-
-const char *dnnl_status2str(dnnl_status_t v)
-{
-    static const char *const names[] = {
-        "success",           "out_of_memory", "invalid_arguments", "unimplemented",
-        "last_impl_reached", "runtime_error", "not_required",      "invalid_graph",
-        "invalid_graph_op",  "invalid_shape", "invalid_data_type",
-    };
-    return (size_t)v < sizeof(names) / sizeof(names[0]) ? names[v] : "unknown status";
 }

@@ -4,7 +4,6 @@
  * A tensor keeps its engine alive, whose allocator frees the memory that the tensor owns.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 
@@ -13,12 +12,11 @@ static int is_scalar(const dg_lt *lt)
     return lt->property == dnnl_graph_tensor_property_host_scalar;
 }
 
-/* allocate - give the tensor memory of its own. Where a stride is negative the data does not begin
- * at the lowest address, and a handle to it could not be freed. */
+/* allocate - give the tensor memory of its own. */
 static dnnl_status_t allocate(dnnl_graph_tensor_t tensor)
 {
     size_t size = dg_lt_size(&tensor->lt);
-    if (size == DG_UNKNOWN_SIZE || dg_lt_has_negative_stride(&tensor->lt))
+    if (size == DG_UNKNOWN_SIZE)
         return dnnl_invalid_arguments;
     tensor->handle = NULL;
     tensor->owned = 1;
@@ -48,6 +46,8 @@ dnnl_status_t dnnl_graph_tensor_create(dnnl_graph_tensor_t *tensor, const dg_lt 
     return dnnl_success;
 }
 
+/* As in oneDNN, a scalar has neither a data handle nor an engine. Its value is not kept: no served
+ * operation takes one. */
 dnnl_status_t dnnl_graph_tensor_create_scalar(dnnl_graph_tensor_t *tensor,
                                               const dg_lt *logical_tensor, void *handle)
 {
@@ -59,8 +59,6 @@ dnnl_status_t dnnl_graph_tensor_create_scalar(dnnl_graph_tensor_t *tensor,
     if (!made)
         return dnnl_out_of_memory;
     made->lt = *logical_tensor;
-    made->handle = &made->scalar;
-    memcpy(&made->scalar, handle, dg_dtype_size(logical_tensor->data_type));
     *tensor = made;
     return dnnl_success;
 }
@@ -103,7 +101,7 @@ dnnl_status_t dnnl_graph_tensor_set_data_handle(dnnl_graph_tensor_t tensor, void
 
 dnnl_status_t dnnl_graph_tensor_get_engine(const_dnnl_graph_tensor_t tensor, dnnl_engine_t *engine)
 {
-    if (!tensor || !engine || !tensor->engine)
+    if (!tensor || !engine)
         return dnnl_invalid_arguments;
     *engine = tensor->engine;
     return dnnl_success;

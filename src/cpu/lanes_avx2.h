@@ -17,6 +17,7 @@ typedef __m256d M;
 
 static inline V k(T c) { return _mm256_set1_pd(c); }
 static inline M gt(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
+static inline M eq(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 static inline M both(M m, M n) { return _mm256_and_pd(m, n); }
 static inline int all(M m) { return _mm256_movemask_pd(m) == 15; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_pd(b, a, m); }
@@ -28,6 +29,19 @@ static inline V times_2_to(V a, V z)
 {
     __m256i shift = _mm256_slli_epi64(_mm256_castpd_si256(z), 52);
     return _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(a), shift));
+}
+
+static inline V root(V a) { return _mm256_sqrt_pd(a); }
+
+static inline V split_exponent(V a, V *z)
+{
+    const __m256i bias = _mm256_set1_epi64x((int64_t)1023 << 52);
+    __m256i bits = _mm256_castpd_si256(a);
+    __m256i from = _mm256_sub_epi64(bits, _mm256_set1_epi64x(0x3fe6a09e667f3bcd));
+    __m256i n = _mm256_srli_epi64(_mm256_add_epi64(from, bias), 52);
+    bits = _mm256_add_epi64(_mm256_sub_epi64(bits, _mm256_slli_epi64(n, 52)), bias);
+    *z = _mm256_castsi256_pd(_mm256_add_epi64(n, _mm256_set1_epi64x(0x4338000000000000 - 1023)));
+    return _mm256_castsi256_pd(bits);
 }
 
 static inline M first(ptrdiff_t n)
@@ -51,6 +65,7 @@ typedef __m256 M;
 
 static inline V k(T c) { return _mm256_set1_ps(c); }
 static inline M gt(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+static inline M eq(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 static inline M both(M m, M n) { return _mm256_and_ps(m, n); }
 static inline int all(M m) { return _mm256_movemask_ps(m) == 255; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_ps(b, a, m); }
@@ -62,6 +77,19 @@ static inline V times_2_to(V a, V z)
 {
     __m256i shift = _mm256_slli_epi32(_mm256_castps_si256(z), 23);
     return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), shift));
+}
+
+static inline V root(V a) { return _mm256_sqrt_ps(a); }
+
+static inline V split_exponent(V a, V *z)
+{
+    const __m256i bias = _mm256_set1_epi32((int32_t)127 << 23);
+    __m256i bits = _mm256_castps_si256(a);
+    __m256i from = _mm256_sub_epi32(bits, _mm256_set1_epi32(0x3f3504f3));
+    __m256i n = _mm256_srli_epi32(_mm256_add_epi32(from, bias), 23);
+    bits = _mm256_add_epi32(_mm256_sub_epi32(bits, _mm256_slli_epi32(n, 23)), bias);
+    *z = _mm256_castsi256_ps(_mm256_add_epi32(n, _mm256_set1_epi32(0x4b400000 - 127)));
+    return _mm256_castsi256_ps(bits);
 }
 
 static inline M first(ptrdiff_t n)

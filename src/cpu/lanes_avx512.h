@@ -18,6 +18,7 @@ typedef __mmask8 M;
 
 static inline V k(T c) { return _mm512_set1_pd(c); }
 static inline M gt(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
+static inline M eq(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_pd(m, b, a); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_pd(a); }
@@ -27,6 +28,19 @@ static inline V times_2_to(V a, V z)
 {
     __m512i shift = _mm512_slli_epi64(_mm512_castpd_si512(z), 52);
     return _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(a), shift));
+}
+
+static inline V root(V a) { return _mm512_sqrt_pd(a); }
+
+static inline V split_exponent(V a, V *z)
+{
+    const __m512i bias = _mm512_set1_epi64((int64_t)1023 << 52);
+    __m512i bits = _mm512_castpd_si512(a);
+    __m512i from = _mm512_sub_epi64(bits, _mm512_set1_epi64(0x3fe6a09e667f3bcd));
+    __m512i n = _mm512_srli_epi64(_mm512_add_epi64(from, bias), 52);
+    bits = _mm512_add_epi64(_mm512_sub_epi64(bits, _mm512_slli_epi64(n, 52)), bias);
+    *z = _mm512_castsi512_pd(_mm512_add_epi64(n, _mm512_set1_epi64(0x4338000000000000 - 1023)));
+    return _mm512_castsi512_pd(bits);
 }
 
 static inline T sum_lanes(V a)
@@ -45,6 +59,7 @@ typedef __mmask16 M;
 
 static inline V k(T c) { return _mm512_set1_ps(c); }
 static inline M gt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+static inline M eq(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_ps(m, b, a); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_ps(a); }
@@ -54,6 +69,19 @@ static inline V times_2_to(V a, V z)
 {
     __m512i shift = _mm512_slli_epi32(_mm512_castps_si512(z), 23);
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shift));
+}
+
+static inline V root(V a) { return _mm512_sqrt_ps(a); }
+
+static inline V split_exponent(V a, V *z)
+{
+    const __m512i bias = _mm512_set1_epi32((int32_t)127 << 23);
+    __m512i bits = _mm512_castps_si512(a);
+    __m512i from = _mm512_sub_epi32(bits, _mm512_set1_epi32(0x3f3504f3));
+    __m512i n = _mm512_srli_epi32(_mm512_add_epi32(from, bias), 23);
+    bits = _mm512_add_epi32(_mm512_sub_epi32(bits, _mm512_slli_epi32(n, 23)), bias);
+    *z = _mm512_castsi512_ps(_mm512_add_epi32(n, _mm512_set1_epi32(0x4b400000 - 127)));
+    return _mm512_castsi512_ps(bits);
 }
 
 static inline T sum_lanes(V a)

@@ -5,7 +5,7 @@
  *
  *   T V M LANES              element, vector and mask of the compute type, lanes in a vector
  *   k(c)                     c in every lane
- *   gt(a, b)                 mask: a > b, false where either is NaN
+ *   gt(a, b)  eq(a, b)       mask: a > b, a == b; false where either is NaN
  *   both(m, n)  all(m)       masks together; does m hold in every lane?
  *   pick(m, a, b)            a where m holds, else b
  *   muladd(a, b, c)          a * b + c, rounded once
@@ -13,6 +13,9 @@
  *   ratio(a, b)              a / b, where no number is near overflow or underflow
  *   times_2_to(a, z)         a * 2^n for z = n + MAGIC (formulas.h), by integer arithmetic on
  *                            the exponent: a and the result must be normal numbers
+ *   split_exponent(a, &z)    a fraction f from sqrt(1/2) to sqrt(2) and z = n + MAGIC, for a normal
+ *                            a = f * 2^n > 0
+ *   root(a)                  the square root
  *   first(n)                 mask: the first n lanes
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
  *
@@ -38,16 +41,23 @@
 typedef double T;
 typedef uint64_t T_bits;
 #define EXPONENT_SHIFT 52
+#define EXPONENT_BIAS 1023
+#define SQRT_HALF_BITS 0x3fe6a09e667f3bcd
+#define MAGIC_BITS 0x4338000000000000
 #else
 typedef float T;
 typedef uint32_t T_bits;
 #define EXPONENT_SHIFT 23
+#define EXPONENT_BIAS 127
+#define SQRT_HALF_BITS 0x3f3504f3
+#define MAGIC_BITS 0x4b400000
 #endif
 typedef T V;
 typedef int M;
 
 static inline V k(T c) { return c; }
 static inline M gt(V a, V b) { return a > b; }
+static inline M eq(V a, V b) { return a == b; }
 static inline M both(M m, M n) { return m & n; }
 static inline int all(M m) { return m; }
 static inline V pick(M m, V a, V b) { return m ? a : b; }
@@ -81,6 +91,28 @@ static inline V times_2_to(V a, V z)
     a_bits += z_bits << EXPONENT_SHIFT;
     memcpy(&a, &a_bits, sizeof(a));
     return a;
+}
+
+static inline V split_exponent(V a, V *z)
+{
+    const T_bits bias = (T_bits)EXPONENT_BIAS << EXPONENT_SHIFT;
+    T_bits bits, n, z_bits;
+    memcpy(&bits, &a, sizeof(a));
+    n = (bits - (T_bits)SQRT_HALF_BITS + bias) >> EXPONENT_SHIFT; /* and the bias */
+    bits = bits - (n << EXPONENT_SHIFT) + bias;
+    z_bits = (T_bits)MAGIC_BITS + n - EXPONENT_BIAS;
+    memcpy(&a, &bits, sizeof(a));
+    memcpy(z, &z_bits, sizeof(*z));
+    return a;
+}
+
+static inline V root(V a)
+{
+#if VJPI_COMPUTE_F64
+    return __builtin_sqrt(a);
+#else
+    return __builtin_sqrtf(a);
+#endif
 }
 
 /* One element of each dtype. */

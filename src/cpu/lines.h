@@ -52,9 +52,9 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cop
         ptrdiff_t size = size_of(u, tile, i);
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size;
-        if (u.scalars && is_row_operand(u, i)) {
+        if (u.scalars && is_row_operand(u, i) && !u.op->blocks) {
             l->move[i] = 0;
-        } else if (tile->repeated >> i & 1) {
+        } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
             if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
                 repeat(c->of[i], l->data[i], size);
             l->data[i] = c->of[i];
@@ -95,6 +95,28 @@ INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at,
     pair(u, tile, l->data, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
+/* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p]. */
+INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t start,
+                        ptrdiff_t n, bool non_temporal, VV *sums)
+{
+    VV terms[VJPI_MAX_SUMS];
+    ONCE
+    for (ptrdiff_t at = 0; at < n; at += PAIR) {
+        ptrdiff_t some = n - at < PAIR ? n - at : 0;
+        pair(u, tile, data, at, tile->axis_inner ? start + at : start, some, non_temporal && !some,
+             terms);
+        for (int i = 0; i < term_count(u); i++)
+            sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
+    }
+}
+
+INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t n, bool non_temporal,
+                       VV *sums)
+{
+    u.op->blocks[u.part == PER_ROWS ? VJPI_MAX_PASSES : u.part](
+        tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, n, non_temporal, sums);
+}
+
 /* Elements to do before the first FULL output is aligned to a cache line, so that what bypasses the
  * caches are whole lines: half a line costs memory a read and a write. -1 if the FULL outputs cannot
  * all be. */
@@ -130,6 +152,10 @@ INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
 INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal)
 {
     ptrdiff_t at = 0;
+    if (u.op->blocks) {
+        line_heavy(u, tile, l, n, non_temporal, NULL);
+        return;
+    }
     for (; at + PAIR <= n; at += PAIR)
         line_pair(u, tile, l, at, 0, non_temporal, NULL);
     if (at < n)
@@ -153,9 +179,13 @@ INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool no
                 fetch(next[i]);
                 next[i] += CACHE_LINE;
             }
-        UNROLL
-        for (int p = 0; p < PAIRS; p++)
-            line_pair(u, tile, l, p * PAIR, 0, non_temporal, NULL);
+        if (u.op->blocks) {
+            line_heavy(u, tile, l, BLOCK, non_temporal, NULL);
+        } else {
+            UNROLL
+            for (int p = 0; p < PAIRS; p++)
+                line_pair(u, tile, l, p * PAIR, 0, non_temporal, NULL);
+        }
         line_move(u, l, BLOCK);
     }
     map_few(u, tile, l, n, non_temporal && PAIR * SIZE >= CACHE_LINE);
@@ -200,22 +230,30 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         for (int i = 0; i < u.op->nin; i++)
             if (non_temporal && is_pass(u) && SIZE == sizeof(T) && role_of(u, i) == VJPI_ELEMENTS)
                 fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
-        UNROLL
-        for (int p = 0; p < PAIRS; p++) {
-            line_pair(u, tile, l, p * PAIR, 0, non_temporal, terms);
-            for (int i = 0; i < nterms; i++)
-                sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
+        if (u.op->blocks) {
+            line_heavy(u, tile, l, BLOCK, non_temporal, sums[0]);
+        } else {
+            UNROLL
+            for (int p = 0; p < PAIRS; p++) {
+                line_pair(u, tile, l, p * PAIR, 0, non_temporal, terms);
+                for (int i = 0; i < nterms; i++)
+                    sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
+            }
         }
         line_move(u, l, BLOCK);
     }
-    UNROLL
-    for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
-        ptrdiff_t left = n - p * PAIR;
-        if (left <= 0)
-            break;
-        line_pair(u, tile, l, p * PAIR, left < PAIR ? left : 0, false, terms);
-        for (int i = 0; i < nterms; i++)
-            sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
+    if (u.op->blocks) {
+        line_heavy(u, tile, l, n, false, sums[0]);
+    } else {
+        UNROLL
+        for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
+            ptrdiff_t left = n - p * PAIR;
+            if (left <= 0)
+                break;
+            line_pair(u, tile, l, p * PAIR, left < PAIR ? left : 0, false, terms);
+            for (int i = 0; i < nterms; i++)
+                sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
+        }
     }
     for (int i = 0; i < nterms; i++)
         chain[i] = combined_block(u, sums[i]);
@@ -283,7 +321,10 @@ INLINE void map_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            map_line(u, tile, &l, n, bypass, NULL);
+        else if (bypass)
             map_line(u, tile, &l, n, true, NULL);
         else
             map_line(u, tile, &l, n, false, NULL);
@@ -300,7 +341,10 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            along_line(u, tile, &l, n, bypass, total);
+        else if (bypass)
             along_line(u, tile, &l, n, true, total);
         else
             along_line(u, tile, &l, n, false, total);
@@ -339,10 +383,36 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
     }
 }
 
+/* The same for a long formula: a block of columns of one row. */
+INLINE void across_heavy(use u, const vjpi_tile *tile, line *l, T *sums, ptrdiff_t n,
+                         bool non_temporal)
+{
+    VV block[VJPI_MAX_SUMS][PAIRS];
+    for (int i = 0; i < term_count(u); i++)
+        for (ptrdiff_t at = 0; at < n; at += PAIR)
+            block[i][at / PAIR] = n - at < PAIR ? load_some_T(sums + i * tile->n + at, n - at)
+                                                : LOAD_T(sums + i * tile->n + at);
+    line_heavy(u, tile, l, n, non_temporal, block[0]);
+    for (int i = 0; i < term_count(u); i++)
+        for (ptrdiff_t at = 0; at < n; at += PAIR) {
+            if (n - at < PAIR)
+                store_some_T(sums + i * tile->n + at, block[i][at / PAIR], n - at);
+            else
+                STORE_T(sums + i * tile->n + at, block[i][at / PAIR]);
+        }
+}
+
 INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool non_temporal)
 {
     T *sums = tile->sums;
     ptrdiff_t n = tile->n;
+    if (u.op->blocks) {
+        for (; n > 0; n -= BLOCK, sums += BLOCK) {
+            across_heavy(u, tile, l, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
+            line_move(u, l, BLOCK);
+        }
+        return;
+    }
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
         for (int row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
             for (int i = 0; i < u.op->nin; i++)
@@ -366,7 +436,7 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool n
  * of the caches. */
 INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
-    bool can = is_pass(u) && tile->repeated == 0;
+    bool can = is_pass(u) && tile->repeated == 0 && !u.op->blocks;
     for (int i = 0; can && i < u.op->nin; i++)
         if (role_of(u, i) == VJPI_ELEMENTS)
             can = tile->row_step[i] % VJPI_PAGE != 0 &&
@@ -389,7 +459,10 @@ INLINE void across_body(use u, const vjpi_tile *tile)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, &c);
-        if (can_bypass(u, tile, &l))
+        bool bypass = can_bypass(u, tile, &l);
+        if (u.op->blocks)
+            across_lines(u, tile, &l, 1, bypass);
+        else if (bypass)
             across_lines(u, tile, &l, 1, true);
         else
             across_lines(u, tile, &l, 1, false);

@@ -17,11 +17,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
 
-/* UNROLL: pairs of vectors; EVERY: operands, whose number and roles are constant. */
+/* UNROLL: pairs of vectors; EVERY: operands, whose number and roles are constant; ONCE: not at all. */
 #if defined(__clang__)
+#define ONCE _Pragma("clang loop unroll(disable)")
 #define UNROLL _Pragma("clang loop unroll_count(8)")
 #define EVERY _Pragma("clang loop unroll(full)")
 #else
+#define ONCE _Pragma("GCC unroll 1")
 #define UNROLL _Pragma("GCC unroll 8")
 #define EVERY _Pragma("GCC unroll 16")
 #endif
@@ -179,9 +181,32 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
            along_body((use){ op, part, part < name##_npasses - 1, true }, tile))                \
     KERNEL(name, across##part, variant, part < name##_npasses,                                  \
            across_body((use){ op, part, false, true }, tile))
+/* A long formula is compiled once per part; kernels call it, a block of elements at a time. */
+#define BLOCK_OF(name, part_name, part, variant, needed)                                          \
+    static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
+        const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t n, bool non_temporal, \
+        VV *sums)                                                                                 \
+    {                                                                                             \
+        if (name##_nheavy > 0 && (needed))                                                        \
+            heavy_block((use){ &NAME(name, signature, variant), part, false, true }, tile, data,  \
+                        start, n, non_temporal, sums);                                            \
+    }
+#define BLOCKS(name, variant)                                                                  \
+    BLOCK_OF(name, block0, 0, variant, true)                                                   \
+    BLOCK_OF(name, block1, 1, variant, name##_npasses > 1)                                     \
+    BLOCK_OF(name, block2, 2, variant, name##_npasses > 2)                                     \
+    BLOCK_OF(name, block3, 3, variant, name##_npasses > 3)                                     \
+    BLOCK_OF(name, block_per_row, PER_ROWS, variant, name##_nper_row > 0)                      \
+    static block_function *const NAME(name, blocks, variant)[] = {                             \
+        NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant), \
+        NAME(name, block3, variant), NAME(name, block_per_row, variant)                        \
+    };
 #define KERNELS(name, choice, mixed, variant, ...)                                               \
+    static const signature NAME(name, signature, variant);                                       \
+    BLOCKS(name, variant)                                                                        \
     static const signature NAME(name, signature, variant) = {                                    \
-        name##_formula, name##_tensors, choice, name##_nin,                                      \
+        name##_formula, name##_nheavy > 0 ? NAME(name, blocks, variant) : NULL, name##_tensors,   \
+        choice, name##_nin,                                      \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nvalues,         \
         name##_npasses, mixed, { 0 __VA_ARGS__ }                                                 \
     };                                                                                           \
@@ -190,7 +215,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
     KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile)) \
-    KERNEL(name, row, variant, name##_npasses > 1, row_body(op, tile))                           \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile))         \
     KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
            map_body((use){ op, PER_ROWS, false, false }, tile))
 #define ROWSUM(...) +1
@@ -206,7 +231,13 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 /* What an operator does not need is NULL here, and the compiler drops it. */
 #define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
-#define ROW(name, variant, wanted)                                             \
+#define EITHER(name, kind, variant, needed)                               \
+    !(needed)            ? NULL                                           \
+    : SERVES_BOTH(name) ? NAME(name, kind, variant##_mixed)              \
+                        : NAME(name, kind, variant)
+#define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
+#define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
+#define ROW(ENTRY, name, variant, wanted)                                           \
     {                                                                          \
         { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),             \
           ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),             \
@@ -217,14 +248,13 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
           ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),            \
           ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
         ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
-        ENTRY(name, row, variant, (wanted) && name##_npasses > 1),             \
+        ENTRY(name, row, variant, (wanted) && name##_npasses > 1 && !name##_nheavy), \
         ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
     }
-#define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
-#define OP(name, ...)                                                                     \
-    { { ROW(name, , 1), ROW(name, _mixed, IS_MIXED(name)) },                              \
-      { ROW(name, _chosen, name##_nchoices > 0),                                          \
-        ROW(name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
+#define OP(name, ...)                                                               \
+    { { ROW(EITHER, name, , 1), ROW(ENTRY, name, _mixed, IS_MIXED(name)) },         \
+      { ROW(EITHER, name, _chosen, name##_nchoices > 0),                            \
+        ROW(ENTRY, name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
     {

@@ -20,8 +20,14 @@ typedef struct tensor_code {
     uint8_t role, storage;
 } tensor_code;
 
+/* A block of a line, out of line: heavy_block. */
+typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t n,
+                            bool non_temporal, VV *sums);
+
+/* blocks[]: for a long formula, what each part calls, PER_ROWS last; else NULL. */
 typedef struct signature {
     formula *formula;
+    block_function *const *blocks;
     const tensor_code *tensors;
     int choice, nin, nout, nvalues, npasses;
     bool mixed;
@@ -277,10 +283,18 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, 
         nread++;
     }
     VV index = positions(tile, start);
-    u.op->formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
-                  out_a);
-    u.op->formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
-                  out_b);
+    if (u.op->blocks) { /* one copy of a long formula */
+        ONCE
+        for (int half = 0; half < 2; half++)
+            u.op->formula(u.part, u.op->choice, tile->facts, half ? in_b : in_a,
+                          (half ? in_b : in_a) + u.op->nin, half ? index.b : index.a, constants,
+                          half ? out_b : out_a);
+    } else {
+        u.op->formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
+                      out_a);
+        u.op->formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
+                      out_b);
+    }
     if (is_pass(u)) {
         EVERY
         for (int i = 0; i < term_count(u); i++) {

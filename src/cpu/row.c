@@ -4,6 +4,9 @@
 
 #include "cpu/stage.h"
 
+#define NEAREST_CACHE 32768 /* bytes */
+#define MOST_ROWS 64        /* taken through the passes together */
+
 /* A part of a tile of whole rows: `count` of them from row `first` on. */
 static vjpi_tile some_rows(const vjpi_tile *tile, int64_t first, int64_t count)
 {
@@ -14,7 +17,39 @@ static vjpi_tile some_rows(const vjpi_tile *tile, int64_t first, int64_t count)
     return part;
 }
 
-/* The axis is dense in memory: the kernel does whole rows, as many as their arrays have room for. */
+/* The values of a tile's rows, pass by pass, into their arrays. */
+static void row_passes(const vjpi_cpu_plan *plan, const vjpi_tile *tile, char *arrays,
+                       int64_t capacity)
+{
+    double sums[VJPI_MAX_SUMS * MOST_ROWS];
+    size_t size = (size_t)tile->rows * plan->set->compute_size;
+    int32_t first = plan->ntensors;
+    for (int32_t part = 0; part < plan->op->npasses - 1; part++) {
+        int32_t count = VJPI_REDUCTIONS(plan->op->reductions[part]);
+        if (plan->passes >> part & 1) {
+            vjpi_tile pass = *tile;
+            pass.sums = sums;
+            plan->set->clear[plan->op->reductions[part] >= VJPI_MAXIMUM](sums, tile->rows * count);
+            plan->kernels->along[part](&pass);
+            for (int32_t i = 0; i < count; i++)
+                memcpy(vjpi_array(plan, first + i, arrays, capacity),
+                       (const char *)sums + (size_t)i * size, size);
+        }
+        first += count;
+    }
+}
+
+/* How many rows to take through all passes before the next: those that a near cache holds. */
+static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_tile *tile, int64_t capacity)
+{
+    int64_t row_size = tile->n * (int64_t)plan->set->compute_size;
+    int64_t rows = NEAREST_CACHE / row_size < MOST_ROWS ? NEAREST_CACHE / row_size : MOST_ROWS;
+    if (plan->kernels->row)
+        rows = capacity; /* the kernel takes one after the other itself */
+    return rows < 1 ? 1 : rows < capacity ? rows : capacity;
+}
+
+/* The axis is dense in memory: whole rows, as many as their arrays have room for. */
 void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                     char *room)
 {
@@ -29,14 +64,21 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     walk.index[nest->inner.axis] = 0; /* not cut: a step of its own */
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
-        for (int64_t row = 0; row < tile.rows; row += capacity) {
-            int64_t count = tile.rows - row < capacity ? tile.rows - row : capacity;
+        int64_t most = rows_at_once(plan, &tile, capacity);
+        for (int64_t row = 0; row < tile.rows; row += most) {
+            int64_t count = tile.rows - row < most ? tile.rows - row : most;
             vjpi_tile part = some_rows(&tile, row, count);
             for (int32_t i = 0; i < nest->noperands; i++)
                 at[i] = walk.at[i] + row * nest->row.step[i];
             vjpi_arrays_gather(job, at, nest->row.step, count, room, capacity);
             vjpi_arrays_attach(plan, room, capacity, compute, &part);
-            plan->kernels->row(&part);
+            if (plan->kernels->row) {
+                plan->kernels->row(&part);
+            } else {
+                row_passes(plan, &part, room, capacity);
+                if (stage->operands.outputs & plan->facts)
+                    plan->kernels->map(&part);
+            }
             vjpi_arrays_finish(job, at, nest->row.step, count, room, capacity);
         }
         vjpi_next_unit(nest, &walk);
@@ -99,26 +141,10 @@ static void prepare_rows(const vjpi_job *job, const vjpi_stage *stage, const vjp
                          char *room, vjpi_tile *tile)
 {
     const vjpi_cpu_plan *plan = job->plan;
-    const vjpi_nest *nest = &plan->nests[stage->nest];
-    int64_t capacity = stage->capacity;
-    int32_t first = plan->ntensors;
-    vjpi_arrays_gather(job, walk->at, nest->row.step, tile->rows, room, capacity);
-    vjpi_arrays_attach(plan, room, capacity, (int64_t)plan->set->compute_size, tile);
-    for (int32_t part = 0; part < plan->op->npasses - 1; part++) {
-        int32_t count = VJPI_REDUCTIONS(plan->op->reductions[part]);
-        if (plan->passes >> part & 1) {
-            vjpi_tile pass = *tile;
-            char sums[VJPI_MAX_SUMS * VJPI_CHAIN * sizeof(double)];
-            size_t size = (size_t)tile->rows * plan->set->compute_size;
-            pass.sums = sums;
-            plan->set->clear[plan->op->reductions[part] >= VJPI_MAXIMUM](sums, tile->rows * count);
-            plan->kernels->along[part](&pass);
-            for (int32_t i = 0; i < count; i++)
-                memcpy(vjpi_array(plan, first + i, room, capacity), sums + (size_t)i * size, size);
-        }
-        first += count;
-    }
-    vjpi_arrays_finish(job, walk->at, nest->row.step, tile->rows, room, capacity);
+    const int64_t *step = plan->nests[stage->nest].row.step;
+    vjpi_arrays_gather(job, walk->at, step, tile->rows, room, stage->capacity);
+    vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, tile);
+    row_passes(plan, tile, room, stage->capacity);
 }
 
 void vjpi_row_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,

@@ -301,12 +301,52 @@ static void every_status_has_its_name(void **state)
     assert_string_equal(dnnl_status2str((dnnl_status_t)-1), "unknown status");
 }
 
+static void every_type_of_the_graph_api_has_its_name(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {
+        "undef",   "f16",     "bf16",    "f32", "s32", "s8",   "u8",       "f64",      "boolean",
+        "f8_e5m2", "f8_e4m3", "s4",      "u4",  "e8m0", "f4_e2m1", "f4_e3m0", "s64",
+    };
+    static const char *const kinds[] = { "any", "cpu", "gpu" };
+    static const char *const modes[] = { "strict", "bf16", "f16", "any", "tf32" };
+    static const char *const sums[] = { "strict", "relaxed", "any", "s32", "f32", "f16" };
+    for (size_t i = 0; i < COUNT_OF(dtypes); i++)
+        assert_string_equal(dnnl_dt2str((dnnl_data_type_t)i), dtypes[i]);
+    assert_string_equal(dnnl_dt2str((dnnl_data_type_t)17), "unknown dt");
+    assert_string_equal(dnnl_dt2str(dnnl_data_type_max), "data_type_max");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        assert_string_equal(dnnl_engine_kind2str((dnnl_engine_kind_t)i), kinds[i]);
+    assert_string_equal(dnnl_engine_kind2str((dnnl_engine_kind_t)3), "unknown engine_kind");
+    for (size_t i = 0; i < COUNT_OF(modes); i++)
+        assert_string_equal(dnnl_fpmath_mode2str((dnnl_fpmath_mode_t)i), modes[i]);
+    assert_string_equal(dnnl_fpmath_mode2str((dnnl_fpmath_mode_t)5), "unknown fpmath_mode");
+    for (size_t i = 0; i < COUNT_OF(sums); i++)
+        assert_string_equal(dnnl_accumulation_mode2str((dnnl_accumulation_mode_t)i), sums[i]);
+    assert_string_equal(dnnl_accumulation_mode2str((dnnl_accumulation_mode_t)-1),
+                        "unknown accumulation_mode");
+}
+
+static void every_runtime_has_its_name(void **state)
+{
+    (void)state;
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_NONE), "none");
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_SEQ), "sequential");
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_OMP), "OpenMP");
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_TBB), "TBB");
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_THREADPOOL), "threadpool");
+    assert_string_equal(dnnl_runtime2str(DNNL_RUNTIME_OCL), "OpenCL");
+    assert_string_equal(dnnl_runtime2str(3), "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_and_large_numbers_are_as_compiled_in),
         cmocka_unit_test(the_version_is_that_of_the_headers),
         cmocka_unit_test(every_status_has_its_name),
+        cmocka_unit_test(every_type_of_the_graph_api_has_its_name),
+        cmocka_unit_test(every_runtime_has_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,16 @@ static void tensors_that_say_too_little_are_invalid_arguments(void **state)
     }
 }
 
+static void negative_strides_are_invalid_arguments(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < 3; index++) {
+        logical_tensor lt = block(dnnl_f32);
+        lt.layout.strides[3] = -1; /* by hand: init_with_strides refuses it */
+        assert_compile(dnnl_invalid_arguments, index, lt);
+    }
+}
+
 static void an_output_that_repeats_an_element_is_refused(void **state)
 {
     (void)state;
@@ -183,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_that_say_too_little_are_invalid_arguments),
+        cmocka_unit_test(negative_strides_are_invalid_arguments),
         cmocka_unit_test(an_output_that_repeats_an_element_is_refused),
         cmocka_unit_test(dtypes_are_checked_again),
         cmocka_unit_test(inputs_that_do_not_agree_are_an_invalid_shape),

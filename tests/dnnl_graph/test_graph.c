@@ -2,6 +2,7 @@
 /* test_graph.c - graphs: what add_op, finalize and filter refuse, the order of the partitions, and
  * what a partition says of itself. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "drop_in.h"
 
@@ -175,7 +176,7 @@ static void graphs_check_their_arguments(void **state)
 {
     (void)state;
     dnnl_graph_graph_t graph, other;
-    dnnl_graph_partition_t partitions[2];
+    dnnl_graph_partition_t partitions[1];
     size_t count = 0;
     uint8_t flag;
     assert_invalid(dnnl_graph_graph_create(NULL, dnnl_cpu));
@@ -190,14 +191,13 @@ static void graphs_check_their_arguments(void **state)
                 dnnl_graph_graph_filter(graph, dnnl_graph_partition_policy_fusion));
     assert_ok(add(graph, 1, step(dnnl_graph_op_relu_backward, 1, 2, 3)));
     assert_ok(dnnl_graph_graph_finalize(graph));
-    assert_invalid(dnnl_graph_graph_filter(graph, (dnnl_graph_partition_policy_t)0));
-    assert_ok(dnnl_graph_graph_filter(graph, dnnl_graph_partition_policy_fusion));
+    for (int policy = -1; policy < 5; policy++)
+        assert_ok(dnnl_graph_graph_filter(graph, (dnnl_graph_partition_policy_t)policy));
     assert_invalid(dnnl_graph_graph_get_partition_num(NULL, &count));
     assert_invalid(dnnl_graph_graph_get_partition_num(graph, NULL));
     assert_dnnl(dnnl_invalid_graph, dnnl_graph_graph_get_partitions(graph, 0, partitions));
     assert_dnnl(dnnl_invalid_graph, dnnl_graph_graph_get_partitions(graph, 1, NULL));
     assert_dnnl(dnnl_invalid_graph, dnnl_graph_graph_get_partitions(NULL, 1, partitions));
-    assert_invalid(dnnl_graph_graph_get_partitions(graph, 2, partitions));
     assert_ok(dnnl_graph_graph_destroy(graph));
     assert_ok(dnnl_graph_graph_destroy(NULL));
     other = new_graph();
@@ -224,18 +224,72 @@ static void a_graph_keeps_its_fpmath_mode(void **state)
     assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int));
     assert_int_equal(mode, dnnl_fpmath_mode_tf32);
     assert_int_equal(to_int, 1);
-    assert_invalid(dnnl_graph_graph_set_fpmath_mode(graph, (dnnl_fpmath_mode_t)5, 1));
+    assert_ok(dnnl_graph_graph_set_fpmath_mode(graph, (dnnl_fpmath_mode_t)5, 1));
+    assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int));
+    assert_int_equal(mode, 5);
+    assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, NULL, &to_int));
+    assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, &mode, NULL));
     assert_invalid(dnnl_graph_graph_set_fpmath_mode(NULL, dnnl_fpmath_mode_any, 1));
     assert_invalid(dnnl_graph_graph_get_fpmath_mode(NULL, &mode, &to_int));
-    assert_invalid(dnnl_graph_graph_get_fpmath_mode(graph, NULL, &to_int));
-    assert_invalid(dnnl_graph_graph_get_fpmath_mode(graph, &mode, NULL));
+    assert_ok(dnnl_graph_graph_finalize(graph));
+    assert_dnnl(dnnl_invalid_graph,
+                dnnl_graph_graph_set_fpmath_mode(graph, dnnl_fpmath_mode_any, 1));
+    assert_dnnl(dnnl_invalid_graph, dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int));
     assert_ok(dnnl_graph_graph_destroy(graph));
     assert_ok(dnnl_graph_graph_create_with_fpmath_mode(&graph, dnnl_cpu, dnnl_fpmath_mode_bf16));
     assert_ok(dnnl_graph_graph_get_fpmath_mode(graph, &mode, &to_int));
     assert_int_equal(mode, dnnl_fpmath_mode_bf16);
     assert_ok(dnnl_graph_graph_destroy(graph));
-    assert_invalid(
-        dnnl_graph_graph_create_with_fpmath_mode(&graph, dnnl_cpu, (dnnl_fpmath_mode_t)9));
+    assert_ok(dnnl_graph_graph_create_with_fpmath_mode(&graph, dnnl_cpu, (dnnl_fpmath_mode_t)9));
+    assert_ok(dnnl_graph_graph_destroy(graph));
+}
+
+static void get_partitions_takes_more_room_than_it_needs(void **state)
+{
+    (void)state;
+    dnnl_graph_graph_t graph = new_graph();
+    dnnl_graph_partition_t partitions[3];
+    uint8_t supported = 0;
+    assert_ok(add(graph, 1, step(dnnl_graph_op_relu_backward, 1, 2, 3)));
+    assert_ok(add(graph, 2, step(dnnl_graph_op_relu_backward, 1, 3, 4)));
+    assert_ok(dnnl_graph_graph_finalize(graph));
+    assert_ok(dnnl_graph_graph_filter(graph, dnnl_graph_partition_policy_fusion));
+    assert_invalid(dnnl_graph_graph_get_partitions(graph, 1, partitions));
+    assert_ok(dnnl_graph_graph_get_partitions(graph, 3, partitions));
+    assert_ok(dnnl_graph_partition_is_supported(partitions[1], &supported));
+    assert_true(supported);
+    assert_null(partitions[2]);
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(dnnl_graph_partition_destroy(partitions[i]));
+    assert_ok(dnnl_graph_graph_destroy(graph));
+}
+
+/* seconds_of_adding - the CPU time that operations of the ids [begin, end) take. */
+static double seconds_of_adding(dnnl_graph_graph_t graph, size_t begin, size_t end)
+{
+    clock_t start = clock();
+    for (size_t id = begin; id < end; id++)
+        assert_ok(add(graph, id, step(dnnl_graph_op_relu_backward, 1, 2, 3 + id)));
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void adding_takes_as_long_in_a_large_graph_as_in_a_small_one(void **state)
+{
+    (void)state;
+    enum {
+        BLOCK = 2000,
+        LAST = 32000 - BLOCK
+    };
+    dnnl_graph_graph_t graph = new_graph();
+    double first = seconds_of_adding(graph, 0, BLOCK);
+    seconds_of_adding(graph, BLOCK, LAST);
+    double last = seconds_of_adding(graph, LAST, LAST + BLOCK);
+    if (last > 5 * first + 0.01)
+        fail_msg("%d operations took %g s, after %d others %g s", BLOCK, first, LAST, last);
+    for (size_t id = 0; id < LAST + BLOCK; id += 997)
+        assert_dnnl(dnnl_invalid_graph_op,
+                    add(graph, id, step(dnnl_graph_op_relu_backward, 1, 2, 3)));
+    assert_ok(dnnl_graph_graph_destroy(graph));
 }
 
 /* ---- partitions --------------------------------------------------------------------------- */
@@ -299,6 +353,8 @@ int main(void)
         cmocka_unit_test(tensors_of_one_id_must_be_one_tensor),
         cmocka_unit_test(graphs_check_their_arguments),
         cmocka_unit_test(a_graph_keeps_its_fpmath_mode),
+        cmocka_unit_test(get_partitions_takes_more_room_than_it_needs),
+        cmocka_unit_test(adding_takes_as_long_in_a_large_graph_as_in_a_small_one),
         cmocka_unit_test(a_partition_shows_its_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

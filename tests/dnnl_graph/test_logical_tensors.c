@@ -55,12 +55,44 @@ static void sizes_count_padding_and_never_less_than_the_span(void **state)
     assert_int_equal(bytes_of(&lt), 2 * 2);
     lt = strided(1, dnnl_u8, 2, (int64_t[]){ 3, 2 }, (int64_t[]){ 2, 3 });
     assert_int_equal(bytes_of(&lt), 8); /* 0 3 2 5 4 7 */
-    lt = strided(1, dnnl_s64, 1, (int64_t[]){ 4 }, (int64_t[]){ -2 });
-    assert_int_equal(bytes_of(&lt), 4 * 2 * 8);
     lt = strided(1, dnnl_f64, 2, (int64_t[]){ INT64_MAX, 2 }, (int64_t[]){ INT64_MAX, 1 });
     assert_true(bytes_of(&lt) == SIZE_MAX);
     lt = with_layout_any(dense(1, dnnl_f32, 1, (int64_t[]){ 4 }));
     assert_true(bytes_of(&lt) == SIZE_MAX);
+}
+
+static void two_elements_of_4_bits_share_a_byte(void **state)
+{
+    (void)state;
+    static const dnnl_data_type_t narrow[] = { dnnl_s4, dnnl_u4, dnnl_f4_e2m1, dnnl_f4_e3m0 };
+    for (size_t i = 0; i < COUNT_OF(narrow); i++) {
+        logical_tensor lt = dense(1, narrow[i], 2, (int64_t[]){ 4, 6 });
+        assert_int_equal(bytes_of(&lt), 12);
+        lt = dense(1, narrow[i], 2, (int64_t[]){ 3, 5 });
+        assert_int_equal(bytes_of(&lt), 8);
+        lt = dense(1, narrow[i], 0, NULL);
+        assert_int_equal(bytes_of(&lt), 1);
+        lt = dense(1, narrow[i], 1, (int64_t[]){ INT64_MAX });
+        assert_true(bytes_of(&lt) == (size_t)1 << 62);
+    }
+}
+
+static void negative_strides_are_refused(void **state)
+{
+    (void)state;
+    const dnnl_dims_t dims = { 4, 1 }, backwards = { -1, 1 }, of_dim_1 = { 1, -1 };
+    const dnnl_dims_t unknown = { UNKNOWN, 1 };
+    logical_tensor lt, before;
+    before = lt = dense(9, dnnl_f32, 2, dims);
+    assert_invalid(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 2, dims, backwards,
+                                                               variable));
+    assert_invalid(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 2, dims, of_dim_1,
+                                                               variable));
+    assert_memory_equal(&lt, &before, sizeof(lt));
+    lt.layout.strides[0] = -1; /* written by hand */
+    assert_true(bytes_of(&lt) == SIZE_MAX);
+    assert_ok(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 2, dims, unknown,
+                                                          variable));
 }
 
 static void logical_tensors_refuse_what_they_cannot_be(void **state)
@@ -129,6 +161,8 @@ int main(void)
         cmocka_unit_test(a_tensor_of_unknown_dims_says_so),
         cmocka_unit_test(strides_are_dense_if_every_dim_is_known),
         cmocka_unit_test(sizes_count_padding_and_never_less_than_the_span),
+        cmocka_unit_test(two_elements_of_4_bits_share_a_byte),
+        cmocka_unit_test(negative_strides_are_refused),
         cmocka_unit_test(logical_tensors_refuse_what_they_cannot_be),
         cmocka_unit_test(equality_looks_at_every_field),
     };

@@ -6,6 +6,7 @@
 
 #include "dtypes.h"
 #include "exhaustive.h"
+#include "kinds.h"
 
 /* There is no test here that could fail instead. */
 static void insist(vjp_status status, const char *reason)
@@ -29,7 +30,7 @@ static void lay_out(bench *b, const job *j, bench_shape shape, int32_t t, int64_
                     int64_t columns)
 {
     vjp_tensor *tensor = &b->p.tensors[t];
-    int is_slope = vjp_op_tensor(b->p.op, t)->shape_rule == VJP_SHAPE_SLOPE;
+    int is_slope = kind_is_param(b->p.op, t);
     int along_rows = shape == ALL_DENSE, along_columns = shape == ALL_DENSE;
     if (t == b->gradient) {
         along_rows |= shape == ROW_PER_GRADIENT;
@@ -61,15 +62,14 @@ void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t
 {
     memset(b, 0, sizeof *b);
     b->p = j->p;
-    b->gradient = problem_tensor(&b->p, "diff_dst");
+    b->gradient = kind_gradient(b->p.op);
     problem_contiguous(&b->p, j->dtype, j->dtype, 2, (int64_t[]){ rows, columns }, 1,
                        (int64_t[]){ 1 });
     for (int32_t t = 0; t < b->p.op->ninputs; t++)
         lay_out(b, j, shape, t, rows, columns);
     for (int32_t t = b->p.op->ninputs; t < b->p.ntensors; t++)
         for (int32_t i = 0; i < b->p.op->ninputs; i++)
-            if (vjp_op_tensor(b->p.op, t)->shape_rule == VJP_SHAPE_SLOPE &&
-                vjp_op_tensor(b->p.op, i)->shape_rule == VJP_SHAPE_SLOPE)
+            if (kind_is_param(b->p.op, t) && kind_is_param(b->p.op, i))
                 b->p.tensors[t] = b->p.tensors[i];
     for (int32_t t = 0; t < b->p.ntensors; t++) {
         b->data[t] = allocate((size_t)(rows * columns) * vjp_dtype_size(j->dtype));
@@ -107,5 +107,6 @@ void bench_where(const job *j, const worst *w, char text[WHERE_TEXT])
     if (j->p.op->ninputs > 2)
         used += snprintf(text + used, (size_t)(WHERE_TEXT - used), "%s = %a, ",
                          vjp_op_tensor(j->p.op, 1)->name, w->w);
-    snprintf(text + used, (size_t)(WHERE_TEXT - used), "diff_dst = %a", w->g);
+    snprintf(text + used, (size_t)(WHERE_TEXT - used), "%s = %a",
+             vjp_op_tensor(j->p.op, kind_lead(j->p.op))->name, w->g);
 }

@@ -58,7 +58,20 @@ struct job {
 };
 
 extern const method pairs_method, inputs_method, chosen_method, sums_method;
-extern const method exp_f32_method, exp_f64_method, slope_f32_method, slope_f64_method;
+
+/* Something within a formula that is measured by itself (exp.c). */
+typedef struct part {
+    const char *name;
+    const char *op; /* the operator whose formula it is in */
+    vjp_dtype dtype;
+    method method;
+    int is_result; /* whether its errors have the operator's bound; else there is none */
+} part;
+
+enum {
+    PARTS = 2
+};
+extern const part parts_f32[PARTS], parts_f64[PARTS];
 
 /* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error. `done`
  * and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU time that

@@ -24,6 +24,9 @@
 #include "cpu/lanes_scalar.h"
 #include "formulas.h"
 
+/* This file measures one operator's own formula, sigmoid_vjp, and what that is made of. */
+#define OPERATOR "sigmoid_backward"
+
 enum {
     BLOCK = 1 << 14,
 #if VJPI_COMPUTE_F64
@@ -155,14 +158,20 @@ static void where(const job *j, const worst *w, char text[WHERE_TEXT])
     snprintf(text, WHERE_TEXT, "src = %a", w->x);
 }
 
+/* The exponential has no bound of its own; the slope has the result's. */
 #if VJPI_COMPUTE_F64
-const method exp_f64_method = { "2^28 points chosen to hurt", blocks, open_exp, exp_block,
-                                close_exp, where };
-const method slope_f64_method = { "2^28 points chosen to hurt, up to 600, any gradient", blocks,
-                                  open_exp, slope_block, close_exp, where };
+const part parts_f64[PARTS] = {
+    { "exp", OPERATOR, VJP_F64,
+      { "2^28 points chosen to hurt", blocks, open_exp, exp_block, close_exp, where }, 0 },
+    { OPERATOR " use_dst=0, the slope", OPERATOR, VJP_F64,
+      { "2^28 points chosen to hurt, up to 600, any gradient", blocks, open_exp, slope_block,
+        close_exp, where }, 1 },
+};
 #else
-const method exp_f32_method = { "all floats from -194 to 0", blocks, open_exp, exp_block, close_exp,
-                                where };
-const method slope_f32_method = { "all floats up to 66, any gradient", blocks, open_exp,
-                                  slope_block, close_exp, where };
+const part parts_f32[PARTS] = {
+    { "exp", OPERATOR, VJP_F32,
+      { "all floats from -194 to 0", blocks, open_exp, exp_block, close_exp, where }, 0 },
+    { OPERATOR " use_dst=0, the slope", OPERATOR, VJP_F32,
+      { "all floats up to 66, any gradient", blocks, open_exp, slope_block, close_exp, where }, 1 },
+};
 #endif

@@ -20,6 +20,7 @@
 #include "dtypes.h"
 #include "exact.h"
 #include "exhaustive.h"
+#include "kinds.h"
 #include "oracle.h"
 
 enum {
@@ -50,7 +51,7 @@ static void add_elementwise(const problem *p, vjp_dtype dtype)
                            : dtype == VJP_F32 ? &inputs_method
                                               : &pairs_method;
     double cost = dtype == VJP_F64 ? 250 : dtype == VJP_F32 ? 300 : 15;
-    int32_t gradient = problem_tensor(p, "diff_dst");
+    int32_t gradient = kind_gradient(p->op);
     for (int32_t t = 0; t < p->op->ninputs; t++) {
         if (t == gradient || (t > 0 && dtype == VJP_F64))
             continue;
@@ -66,18 +67,6 @@ static void add_elementwise(const problem *p, vjp_dtype dtype)
     }
 }
 
-/* An output that is a sum, or hangs on one. */
-static int has_sums(const vjp_op_info *op)
-{
-    for (int32_t i = 0; i < op->nattrs; i++)
-        if (vjp_op_attr(op, i)->type == VJP_ATTR_S64)
-            return 1;
-    for (int32_t t = op->ninputs; t < op->ninputs + op->noutputs; t++)
-        if (vjp_op_tensor(op, t)->shape_rule == VJP_SHAPE_SLOPE)
-            return 1;
-    return 0;
-}
-
 static void add_sums(const problem *p, vjp_dtype dtype)
 {
     job *j = add_job(p, dtype, &sums_method, 60);
@@ -86,26 +75,13 @@ static void add_sums(const problem *p, vjp_dtype dtype)
     j->limit[ANY_GRADIENT] = j->limit[GRADIENT_IS_1] = 1;
 }
 
-/* The sigmoid's parts: the exponential, which has no bound of its own, and the slope. */
-static void add_parts(void)
+static void add_part(const part *part)
 {
-    problem p = problem_start("sigmoid_backward");
-    const struct {
-        const char *name;
-        vjp_dtype dtype;
-        const method *method;
-        double limit;
-    } parts[] = {
-        { "exp", VJP_F32, &exp_f32_method, INFINITY },
-        { "exp", VJP_F64, &exp_f64_method, INFINITY },
-        { "sigmoid_backward use_dst=0, the slope", VJP_F32, &slope_f32_method, 3.5 },
-        { "sigmoid_backward use_dst=0, the slope", VJP_F64, &slope_f64_method, 3.5 },
-    };
-    for (int64_t i = 0; i < COUNT_OF(parts); i++) {
-        job *j = add_job(&p, parts[i].dtype, parts[i].method, 60);
-        snprintf(j->name, sizeof j->name, "%s", parts[i].name);
-        j->limit[ANY_GRADIENT] = j->limit[GRADIENT_IS_1] = parts[i].limit;
-    }
+    problem p = problem_start(part->op);
+    job *j = add_job(&p, part->dtype, &part->method, 60);
+    snprintf(j->name, sizeof j->name, "%s", part->name);
+    for (int i = 0; i < WORSTS; i++)
+        j->limit[i] = part->is_result ? (double)oracle_ulps(&j->p, 0) : INFINITY;
 }
 
 static void list_jobs(void)
@@ -114,12 +90,15 @@ static void list_jobs(void)
         for (int32_t v = 0; v < variant_count(vjp_op_at(o)); v++)
             for (int d = 0; d < 4; d++) {
                 problem p = variant_problem(vjp_op_at(o), v);
-                if (exact_knows(p.op->name))
+                if (!kind_has_rows(p.op))
                     add_elementwise(&p, all_dtypes[d]);
-                if (has_sums(p.op))
+                if (kind_has_rows(p.op) || kind_has_sums(p.op))
                     add_sums(&p, all_dtypes[d]);
             }
-    add_parts();
+    for (int i = 0; i < PARTS; i++) {
+        add_part(&parts_f32[i]);
+        add_part(&parts_f64[i]);
+    }
 }
 
 /* ---- the results ---------------------------------------------------------------------------- */

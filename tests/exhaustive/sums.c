@@ -9,6 +9,7 @@
 
 #include "dtypes.h"
 #include "exhaustive.h"
+#include "kinds.h"
 #include "oracle.h"
 #include "random.h"
 
@@ -112,9 +113,9 @@ static problem problem_of(const job *j, const row *r)
     int64_t others = r->n > LONG ? 1 : 3;
     int64_t shape[2] = { r->axis == 0 ? r->n : others, r->axis == 0 ? others : r->n };
     int64_t slope[2] = { r->axis == 0 ? 1 : others, r->axis == 0 ? others : 1 };
-    for (int32_t i = 0; i < p.op->nattrs; i++)
-        if (vjp_op_attr(p.op, i)->type == VJP_ATTR_S64)
-            problem_add_attr(&p, vjp_attr_s64(vjp_op_attr(p.op, i)->name, r->axis));
+    const vjp_attr_info *axis = kind_attr(p.op, ROLE_AXIS);
+    if (axis != NULL)
+        problem_add_attr(&p, vjp_attr_s64(axis->name, r->axis));
     vjp_dtype wide = r->wide && dtype_is_16_bit(j->dtype) ? VJP_F32 : j->dtype;
     problem_contiguous(&p, j->dtype, wide, 2, shape, 2, slope);
     return p;
@@ -123,7 +124,7 @@ static problem problem_of(const job *j, const row *r)
 static void fill_inputs(const problem *p, const row *r, random_state *random, double **inputs)
 {
     vjp_dtype dtype = p->tensors[0].dtype;
-    int32_t gradient = problem_tensor(p, "diff_dst");
+    int32_t gradient = kind_lead(p->op);
     int64_t others = r->axis == 0 ? p->tensors[0].shape[1] : p->tensors[0].shape[0];
     for (int32_t t = 0; t < p->op->ninputs; t++) {
         int64_t count = tensor_count(&p->tensors[t]);

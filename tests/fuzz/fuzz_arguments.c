@@ -134,7 +134,7 @@ static bool ask(const arguments *args)
 static bool carry_out(arguments *args)
 {
     const char *name = operand(args, 0);
-    const vjp_op_info *op = name ? vjp_op_find(name) : NULL;
+    const vjp_op_info *op = name ? op_named(name) : NULL;
     static int screen = -1, nowhere;
     if (screen < 0) {
         screen = dup(STDOUT_FILENO);

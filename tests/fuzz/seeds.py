@@ -6,6 +6,7 @@ An input is the list of decisions that a target takes, in its order: see tests/f
 operators come from the tables that the libraries are built from. Files that this script does not
 write (inputs that once failed, and those that fuzzing found) are left alone.
 """
+import json
 import pathlib
 import random
 import re
@@ -169,24 +170,34 @@ for kind, (op_name, row) in enumerate(table("compat/dnnl_graph/ops.def").items()
           + [EXECUTE, 0, 0, 1, *inputs, 0, outputs[0], 5, 1])
     write("dnnl_graph", f"odd-{name}", start + operation + through + work + noise(80, 18))
 
-# A SoftMax that needs a scratchpad, and gets one that runs backwards.
+
+
+def graph_kind(wanted):
+    """The number of the first operation that we serve and whose row of the table is wanted."""
+    rows = table("compat/dnnl_graph/ops.def")
+    name = next(name for name, row in rows.items() if name in OPS and wanted(row))
+    return int(re.search(rf"dnnl_graph_op_{name} = (\d+)", HEADER)[1])
+
+
+# An operation along an axis that needs a scratchpad, and gets one that runs backwards.
+ROWS = graph_kind(lambda row: members("S64", row))
 start = [ENGINE, 0, 0, STREAM, 0, 1, 0]
 for slot in (0, 1, 2):
     start += describe(slot, F32, [16], how=2, stride=2)
 start += describe(3, 6, [100], how=2, stride=-1)
-operation = [OP, 0, 7, 65, 0, 2, 0, 1, 1, 2, *attr(0x30, 0, 2), PARTITION, 0, 0]
+operation = [OP, 0, 7, ROWS, 0, 2, 0, 1, 1, 2, *attr(ATTR_NUMBERS["axis"], 0, 2), PARTITION, 0, 0]
 work = [COMPILED, 0, 0, COMPILE, 0, 0, 0, 2, 0, 0, 0, 1, 1, 0, 2, COMPUTE, 0, 0]
 filled = [b for slot in range(4) for b in (TENSOR, slot, slot, 0, 2, 0)]
 write("dnnl_graph", "scratchpad-backwards",
       start + operation + work + filled + [EXECUTE, 0, 0, 1, 0, 1, 1, 2, 3, 0])
 
 # A graph in which one operation needs what the other makes, added in the wrong order.
-RELU = int(re.search(r"dnnl_graph_op_relu_backward = (\d+)", HEADER)[1])
+MAP = graph_kind(lambda row: len(members("IN", row)) == 2 and len(members("OUT", row)) == 1)
 chain = [ENGINE, 0, 0, STREAM, 0, 1, 0, GRAPH, 0, 1]
 for slot in range(6):
     chain += describe(slot, F32, [4])
 for inputs, output in (([0, 4], 5), ([1, 2], 4)):
-    chain += [OP, 0, output, RELU, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
+    chain += [OP, 0, output, MAP, 0, 2, *inputs, 1, output, ADD_OP, 0, 0]
 write("dnnl_graph", "chain", chain + [FINISH, 0, 0, PARTITIONS, 0, ASK_PARTITION, 0,
                                       ASK_PARTITION, 1, SETTINGS, 2, 7, 1])
 
@@ -212,6 +223,35 @@ write("npy", "many", npy("{'descr': '<f2', 'fortran_order': False, 'shape': ("
 write("npy", "big-endian", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", bytes(4)))
 write("npy", "twice", npy("{'shape': (1,), 'shape': (1,)}"))
 write("npy", "open", npy("{'descr': '<f4', 'fortran_order': Tr"))
+
+# ---- safetensors files ---------------------------------------------------------------------------
+
+
+def safetensors(text, data=b""):
+    return struct.pack("<Q", len(text)) + text.encode() + data
+
+
+def entry(name, dtype, shape, begin, end):
+    return (f'"{name}":{{"dtype":"{dtype}","shape":{json.dumps(shape)},'
+            f'"data_offsets":[{begin},{end}]}}')
+
+
+for number, (dtype, item) in enumerate([("F64", 8), ("F32", 4), ("F16", 2), ("BF16", 2), ("I64", 8),
+                                        ("I32", 4), ("U8", 1)]):
+    write("safetensors", f"dtype{number}",
+          safetensors("{" + entry("0/src", dtype, [2, 3], 0, 6 * item) + "}", bytes(6 * item)))
+write("safetensors", "cases", safetensors(
+    '{"__metadata__":{"operator":"x","cases":"[{\\"name\\":\\"0\\u00e9\\"}]"},'
+    + entry("0/a", "U8", [2], 2, 4) + " ,\n" + entry("0/b", "U8", [], 1, 2) + ","
+    + entry("0/c", "F16", [0, 5], 1, 1) + "," + entry("0/d", "U8", [1], 0, 1) + "}   ", bytes(4)))
+write("safetensors", "gap", safetensors("{" + entry("a", "U8", [1], 1, 2) + "}", bytes(2)))
+write("safetensors", "twice", safetensors(
+    "{" + entry("a", "U8", [0], 0, 0) + "," + entry("a", "U8", [1], 0, 1) + "}", bytes(1)))
+write("safetensors", "huge", safetensors(
+    "{" + entry("a", "F32", [1 << 62, 1 << 62], 0, 1 << 62) + "}", bytes(4)))
+write("safetensors", "escape", safetensors('{"\\ud83d\\ude00\\n":{"dtype":"\\ud83d'))
+write("safetensors", "empty", safetensors("{}"))
+write("safetensors", "cut", struct.pack("<Q", 1 << 40))
 
 # ---- command lines -------------------------------------------------------------------------------
 

@@ -39,6 +39,33 @@ build "${CC:-cc}" c11 tests/infiniop/client.c
 build "${CXX:-c++}" c++11 tests/infiniop/client.c
 build "${CC:-cc}" c11 examples/infiniop_sigmoid.c
 
+# The run path names one folder, and so does not need those on the way to it.
+case $libs in
+*/../*) echo "the run path is not plain: $libs" && exit 1 ;;
+esac
+
+# scripts/infiniop_stubs.sh: one library in which both a function of ours and any other is found.
+mkdir -p "$tmp/sources/test/libinfiniop"
+cat >"$tmp/sources/test/libinfiniop/op_register.py" <<'PYTHON'
+lib.infiniopCreateSigmoidBackwardDescriptor.restype = c_int32
+lib.infiniopGetGemmWorkspaceSize.restype = c_int32
+PYTHON
+CC=${CC:-cc} scripts/infiniop_stubs.sh "$prefix" "$tmp/sources" "$tmp/root"
+cat >"$tmp/open.c" <<'SOURCE'
+#include <dlfcn.h>
+#include <stddef.h>
+int main(int argc, char **argv)
+{
+    void *lib = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL, *stub, *ours;
+    if (!lib || !(stub = dlsym(lib, "infiniopGetGemmWorkspaceSize")) ||
+        !(ours = dlsym(lib, "infiniopCreateHandle")))
+        return 1;
+    return (*(int (**)(void))&stub)() != 2 || (*(int (**)(void *))&ours)(NULL) != 4;
+}
+SOURCE
+"${CC:-cc}" -o "$tmp/open" "$tmp/open.c" -ldl
+"$tmp/open" "$tmp/root/lib/libinfiniop.so"
+
 # Nobody gets the libraries without asking for them.
 for name in libinfiniop.so libinfinirt.so; do
     found=$(find "$prefix" -name "$name*")

@@ -16,6 +16,7 @@
 
 #include "base.h"
 #include "dtypes.h"
+#include "kinds.h"
 #include "problem.h"
 #include "tiled.h"
 
@@ -39,12 +40,12 @@ typedef enum layout {
     LONG_ROWS,
     SHORT_ROWS,
     COLUMNS,    /* as LONG_ROWS, but an axis is the first */
-    TRANSPOSED, /* as LONG_ROWS, but diff_dst lies the other way round */
+    TRANSPOSED, /* as LONG_ROWS, but the gradient is transposed in memory */
     LAYOUTS
 } layout;
 
 static const char *const layout_names[LAYOUTS] = {
-    "one row", "long rows", "short rows", "columns", "diff_dst transposed",
+    "one row", "long rows", "short rows", "columns", "gradient transposed",
 };
 
 typedef struct giant {
@@ -65,9 +66,9 @@ static void choose_attrs(giant *g)
     g->axis = -1;
     for (int32_t i = 0; i < g->p.op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(g->p.op, i);
-        if (info->type == VJP_ATTR_F32)
+        if (kind_attr_role(info) == ROLE_CONSTANT)
             problem_add_attr(&g->p, vjp_attr_f32(info->name, 0.25f));
-        if (info->type != VJP_ATTR_S64)
+        if (kind_attr_role(info) != ROLE_AXIS)
             continue;
         g->axis = g->layout == ONE_ROW || g->layout == COLUMNS ? 0 : 1;
         problem_add_attr(&g->p, vjp_attr_s64(info->name, g->axis));
@@ -87,15 +88,15 @@ static void choose_shape(giant *g, int64_t rows, int64_t columns)
     else
         problem_contiguous(&g->p, g->dtype, g->dtype, 2, long_rows, 2, row_slopes);
     if (g->layout == TRANSPOSED) {
-        vjp_tensor *diff_dst = &g->p.tensors[problem_tensor(&g->p, "diff_dst")];
-        diff_dst->strides[0] = 1;
-        diff_dst->strides[1] = rows;
+        vjp_tensor *lead = &g->p.tensors[kind_lead(g->p.op)];
+        lead->strides[0] = 1;
+        lead->strides[1] = rows;
     }
 }
 
 static int is_slope(const giant *g, int32_t tensor)
 {
-    return vjp_op_tensor(g->p.op, tensor)->shape_rule == VJP_SHAPE_SLOPE;
+    return kind_is_param(g->p.op, tensor);
 }
 
 /* ---- the elements ------------------------------------------------------------------------- */
@@ -373,7 +374,7 @@ static int64_t check(int32_t op, int64_t size, layout layout)
     giant g = { problem_start(vjp_op_at(op)->name), layout, .dtype = VJP_BF16 };
     int64_t *indices, wrong = 0;
     g.dtype = (op + (int)layout + size) % 2 ? VJP_F16 : VJP_BF16;
-    g.sums = is_slope(&g, g.p.ntensors - 1);
+    g.sums = kind_has_sums(g.p.op);
     choose_attrs(&g);
     if (layout == COLUMNS && g.axis < 0)
         return 0; /* the same as LONG_ROWS */

@@ -3,11 +3,9 @@
 #ifndef VJP_TESTS_BUSY_H
 #define VJP_TESTS_BUSY_H
 
-#include "named.h"
+#include "shaped.h"
 
-enum {
-    BUSY_PROBLEMS = 7
-};
-extern const named_problem busy_problems[BUSY_PROBLEMS];
+/* busy_problems - to be freed with shaped_free. */
+shaped_list busy_problems(void);
 
 #endif

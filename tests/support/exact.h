@@ -19,7 +19,7 @@ enum {
 /* exact_knows - whether the operator is elementwise: slopes.h has its line. */
 int exact_knows(const char *op);
 
-/* exact_slope - the derivative at a finite x (w: PReLU's slope). Returns 0 where the function is
+/* exact_slope - the derivative at a finite x (w: the parameter, if any). Returns 0 where it is
  * flat, whatever the gradient that flows back; `slope` is then 0. */
 int exact_slope(const problem *p, double x, double w, mpfr_t slope);
 

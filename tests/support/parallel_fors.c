@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base.h"
+#include "variants.h"
 
 /* Some of the tasks of a call: first .. end - 1. */
 typedef struct range {
@@ -91,20 +92,26 @@ static void nested_twice(void *user, int64_t ntasks, vjp_task task, void *arg)
     run_halves(&all);
 }
 
-/* A run of the library between the tasks of another. */
-static void run_something_else(void)
+/* A run of the library between the tasks of another: each operator in turn. */
+static void run_something_else(int64_t turn)
 {
     enum {
         ROWS = 3,
         COLUMNS = 37
     };
-    float inputs[ROWS * COLUMNS] = { 0 }, output[ROWS * COLUMNS];
-    const int64_t shape[] = { ROWS, COLUMNS };
-    vjp_tensor tensor;
-    const vjp_tensor *tensors[] = { &tensor, &tensor, &tensor };
-    void *data[] = { inputs, inputs, output };
-    vjp_tensor_contiguous(VJP_F32, 2, shape, &tensor);
-    if (vjp_compute(NULL, "softmax_backward", NULL, 0, tensors, data, 3, NULL, 0) != VJP_OK)
+    static float inputs[ROWS * COLUMNS]; /* zeros: runs on other threads may read them too */
+    float outputs[PROBLEM_TENSORS][ROWS * COLUMNS] = { { 0 } };
+    const int64_t shape[] = { ROWS, COLUMNS }, columns = COLUMNS;
+    problem p = variant_problem(vjp_op_at((int32_t)(turn % vjp_op_count())), 0);
+    const vjp_tensor *tensors[PROBLEM_TENSORS];
+    void *data[PROBLEM_TENSORS];
+    problem_contiguous(&p, VJP_F32, VJP_F32, 2, shape, 1, &columns);
+    for (int32_t t = 0; t < p.ntensors; t++) {
+        tensors[t] = &p.tensors[t];
+        data[t] = t < p.op->ninputs ? inputs : outputs[t];
+    }
+    if (vjp_compute(NULL, p.op->name, p.attrs, p.nattrs, tensors, data, p.ntensors, NULL, 0) !=
+        VJP_OK)
         broken("a run inside a run was refused");
 }
 
@@ -112,7 +119,7 @@ static void with_runs_in_between(void *user, int64_t ntasks, vjp_task task, void
 {
     count_tasks(user, ntasks);
     for (int64_t i = 0; i < ntasks; i++) {
-        run_something_else();
+        run_something_else(i);
         task(arg, i);
     }
 }

@@ -2,8 +2,10 @@
 /* refusal.c - see refusal.h. */
 #include "refusal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "kinds.h"
 #include "unit.h"
 
 vjp_context *refusal_context;
@@ -50,25 +52,38 @@ problem accepted(problem p)
     return p;
 }
 
-problem refusal_relu(void)
+/* The first operator with that many inputs and outputs, and one attribute, of that role. */
+static problem start(int32_t ninputs, int32_t noutputs, attr_role role)
 {
-    problem p = problem_start("relu_backward");
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const vjp_op_info *op = vjp_op_at(i);
+        if (op->ninputs == ninputs && op->noutputs == noutputs && op->nattrs == 1 &&
+            kind_attr(op, role) != NULL)
+            return problem_start(op->name);
+    }
+    fail_msg("no operator has %d inputs and %d outputs", (int)ninputs, (int)noutputs);
+    abort(); /* not reached */
+}
+
+problem refusal_map(void)
+{
+    problem p = start(2, 1, ROLE_SWITCH);
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
     return accepted(p);
 }
 
-problem refusal_softmax(int64_t axis)
+problem refusal_row(int64_t axis)
 {
-    problem p = problem_start("softmax_backward");
-    problem_add_attr(&p, vjp_attr_s64("axis", axis));
+    problem p = start(2, 1, ROLE_AXIS);
+    problem_add_attr(&p, vjp_attr_s64(kind_attr(p.op, ROLE_AXIS)->name, axis));
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
     return p;
 }
 
-problem refusal_prelu(const char *format, int64_t slopes)
+problem refusal_fold(const char *format, int64_t params)
 {
-    problem p = problem_start("prelu_backward");
-    problem_add_attr(&p, vjp_attr_str("data_format", format));
-    problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 2, 5, 7 }, 1, &slopes);
+    problem p = start(3, 2, ROLE_CHANNELS);
+    problem_add_attr(&p, vjp_attr_str(kind_attr(p.op, ROLE_CHANNELS)->name, format));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 2, 5, 7 }, 1, &params);
     return p;
 }

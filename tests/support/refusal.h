@@ -27,10 +27,10 @@ extern vjp_plan *const NOT_A_PLAN;
 void refused(const problem *p, vjp_status status, words wanted);
 problem accepted(problem p);
 
-/* Problems to start from: relu of (2, 5); softmax of (2, 5); prelu of (2, 5, 7) with a slope of
- * one dim. The latter two are not checked: axis, format and slopes may be wrong on purpose. */
-problem refusal_relu(void);
-problem refusal_softmax(int64_t axis);
-problem refusal_prelu(const char *format, int64_t slopes);
+/* Problems to start from: a map and a row operator over (2, 5), a fold over (2, 5, 7) with a 1-D
+ * parameter. The latter two are not checked: axis, format and params may be wrong on purpose. */
+problem refusal_map(void);
+problem refusal_row(int64_t axis);
+problem refusal_fold(const char *format, int64_t params);
 
 #endif

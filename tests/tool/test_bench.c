@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700 /* terminals */
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static void a_case_becomes_a_line_of_json(void **state)
     assert_int_equal(atoi(value_of(line, "threads")), 1);
     assert_true(atof(value_of(line, "ceiling_gbps")) > 0);
     assert_true(ns > 0 && gbps > 0);
+    double share = atof(value_of(line, "share")), ceiling = atof(value_of(line, "ceiling_gbps"));
+    assert_true(fabs(gbps / ceiling - share) < 0.01 * share);
     assert_true(gbps * ns > 0.95 * 3 * 4096 * 4 && gbps * ns < 1.05 * 3 * 4096 * 4);
     assert_true(line[0] == '{' && strchr(line, '\n') == line + size - 1);
     free(line);
@@ -123,7 +126,12 @@ static void a_page_stays_until_there_is_another(void **state)
     size_t size;
     folder_clear();
     file_write("out.html", old, strlen(old));
-    assert_says(tool(ARGS("bench", "--op", "gelu", "--html", "out.html")), 1, "no case has this");
+    assert_says(tool(ARGS("bench", "--op", "dropout", "--html", "out.html")), 2,
+                "there is no operator dropout");
+    assert_page(old);
+    assert_says(tool(ARGS("bench", "--op", "softmax, rows of 8192", "--dtype", "f32", "--html",
+                          "out.html")),
+                1, "no case has this");
     assert_page(old);
     assert_says(tool(ARGS(ONE_CASE, "--json", "no/such.json", "--html", "out.html")), 1,
                 "--json: no/such.json: No such file or directory");
@@ -238,17 +246,68 @@ static void a_terminal_has_a_bar_and_a_pipe_has_none(void **state)
     assert_null(strstr(tool(ARGS(TWO_CASES)).out, " of 2 "));
 }
 
+/* Every operator, though no case has this shape; and one that has cases, in shapes of either kind. */
+static void any_shape_is_measured(void **state)
+{
+    (void)state;
+    size_t size;
+    folder_clear();
+    assert_says(tool(ARGS("bench", "--shape", "3x5x7", "--dtype", "f16", "--seconds", "0", "--json",
+                          "out.json")),
+                0, NULL);
+    char *lines = file_read("out.json", &size), *line = lines;
+    for (int32_t i = 0; i < vjp_op_count(); i++, line = strchr(line, '\n') + 1) {
+        assert_word(line, "op", vjp_op_at(i)->name);
+        assert_word(line, "dtype", "f16");
+        assert_word(line, "shape", "3x5x7");
+        assert_word(line, "layout", "plain");
+    }
+    assert_true(*line == 0);
+    free(lines);
+    outcome got = tool(ARGS("bench", "--op", "ReLUBackward", "--dtype", "f32", "--shape",
+                            "1x2x3x4x5x1x1x1x1x1x1x1,4096", "--seconds", "0"));
+    assert_says(got, 0, NULL);
+    assert_non_null(strstr(got.out, "\nrelu_backward              f32   1x2x3x4x5x1x1x1x1x1x1x1 "));
+    assert_non_null(strstr(got.out, "\nrelu                       f32   4096 "));
+    assert_null(strstr(got.out, "\nrelu_backward              f32   4096 "));
+}
+
+/* Nothing is measured, and the file stays. */
+static void a_file_with_a_wrong_line_is_not_resumed(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "this line is not JSON\n", "{\"who\": \"vjp\"}\n", "\n" };
+    size_t size;
+    for (int i = 0; i < COUNT_OF(wrong); i++) {
+        folder_clear();
+        assert_says(tool(ARGS(ONE_CASE, "--json", "out.json", "--seconds", "0")), 0, NULL);
+        char *line = file_read("out.json", &size), text[2048];
+        snprintf(text, sizeof text, "%s%s%s", line, wrong[i], line);
+        file_write("out.json", text, strlen(text));
+        outcome got = tool(ARGS(TWO_CASES, "--json", "out.json", "--resume"));
+        assert_says(got, 1, "vjp bench: --resume: out.json: line 2 is no line of vjp bench\n");
+        assert_null(strstr(got.out, "65536"));
+        assert_true(file_is("out.json", text, strlen(text)));
+        free(line);
+    }
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
+    static const char *const no_shapes[] = {
+        "0",    "3x",   "x3", "3xx4", "3x-1", "9999999999999999999", "4000000000x4000000000",
+        "1x1x1x1x1x1x1x1x1x1x1x1x1",
+    };
     assert_says(tool(ARGS("bench", "--threads", "0")), 2, "--threads");
     assert_says(tool(ARGS("bench", "--device", "tpu")), 2, "is neither cpu nor cuda");
     assert_says(tool(ARGS("bench", "--set", "all")), 2, "cpu has no set \"all\"");
     assert_says(tool(ARGS("bench", "--pages", "tiny")), 2, "neither huge nor ordinary");
     assert_says(tool(ARGS("bench", "--dtype", "f32,f33")), 2, "--dtype: \"f33\" is no dtype");
     assert_says(tool(ARGS("bench", "--resume")), 2, "--resume: which file? --json says it");
-    assert_says(tool(ARGS("bench", "--shape", "3x5x7")), 1, "no case has this");
-    assert_says(tool(ARGS("bench", "--op", "gelu")), 1, "no case has this");
+    for (int i = 0; i < COUNT_OF(no_shapes); i++)
+        assert_says(tool(ARGS("bench", "--shape", no_shapes[i])), 2, "is no shape such as 65536x1024");
+    assert_says(tool(ARGS("bench", "--op", "softmxa")), 2, "did you mean softmax_backward?");
     assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1,
                 "--html: no/such/folder: No such file or directory");
 }
@@ -266,6 +325,8 @@ int main(void)
         cmocka_unit_test(sets_have_cases_of_their_own),
         cmocka_unit_test(lines_say_what_memory_it_was),
         cmocka_unit_test(a_terminal_has_a_bar_and_a_pipe_has_none),
+        cmocka_unit_test(any_shape_is_measured),
+        cmocka_unit_test(a_file_with_a_wrong_line_is_not_resumed),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests_name("bench", tests, folder_open, folder_close);

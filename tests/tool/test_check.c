@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "safetensors.h"
 #include "support.h"
 
 /* The number that passed; fails the test unless the last line says so and nothing failed. */
@@ -37,26 +38,71 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("check", "--quick=1")), 2, "takes no value");
 }
 
-static void write_text(const char *path, const char *text)
+/* ---- conformance vectors ------------------------------------------------------------------ */
+
+/* The folder's only file of vectors: one with these texts and no tensors. */
+static outcome check_texts(const char *operator_name, const char *cases)
 {
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
+    safetensors_text texts[] = { { "cases", (char *)cases }, { "operator", (char *)operator_name } };
+    safetensors s = { NULL, texts, 0, operator_name ? 2 : 1, NULL };
+    char reason[SAFETENSORS_REASON_SIZE];
+    folder_clear();
+    assert_true(safetensors_write("v.safetensors", &s, reason));
+    return tool(ARGS("check", "--vectors", "."));
+}
+
+/* Fails unless the one thing that was checked is reported with these words. */
+static void unreadable(outcome got, const char *words)
+{
+    assert_int_equal(got.status, 1);
+    if (!strstr(got.out, words) || !strstr(got.out, "0 passed, 1 failed"))
+        fail_msg("\"%s\" is not in: %s", words, got.out);
 }
 
 static void vectors_that_cannot_be_read_are_failures(void **state)
 {
     (void)state;
+    const char *op = vjp_op_at(0)->name;
+    folder_clear();
     assert_says(tool(ARGS("check", "--vectors", "nowhere")), 1, "No such file");
-    write_text("cases.txt", "");
     assert_says(tool(ARGS("check", "--vectors", ".")), 1, "there is nothing to check");
-    write_text("cases.txt", "one no_such_operator\ntwo relu_backward use_dst=0\n");
-    outcome o = tool(ARGS("check", "--vectors", "."));
-    assert_int_equal(o.status, 1);
-    assert_non_null(strstr(o.out, "there is no such operator"));
-    assert_non_null(strstr(o.out, "two/src.npy"));
-    assert_non_null(strstr(o.out, "0 passed, 2 failed"));
+    file_write("v.safetensors", "?", 1);
+    unreadable(tool(ARGS("check", "--vectors", ".")), "./v.safetensors: not a safetensors file");
+    unreadable(check_texts(NULL, "[]"), "./v.safetensors: __metadata__: it names no operator");
+    unreadable(check_texts("no_operator", "[]"), "there is no such operator");
+    unreadable(check_texts(op, ""), "case 0: a JSON array is missing");
+    unreadable(check_texts(op, "[{}]"), "case 0: a case has no name");
+    unreadable(check_texts(op, "[{\"name\":\"a\",\"other\":1}]"), "a key other than");
+    unreadable(check_texts(op, "[{\"name\":\"a\",\"attributes\":{\"nothing\":1}}]"),
+               "there is no such attribute");
+    unreadable(check_texts(op, "[{\"name\":\"a\",\"strides\":{\"nothing\":[1]}}]"),
+               "strides: there is no such tensor");
+    unreadable(check_texts(op, "[{\"name\":\"a\"}]"), ": there is no such tensor");
+}
+
+/* The vectors of an operator, with a lower end above every result. */
+static void results_out_of_range_are_failures(void **state)
+{
+    (void)state;
+    char path[4096], reason[SAFETENSORS_REASON_SIZE] = "";
+    safetensors s;
+    snprintf(path, sizeof(path), "%s/%s.safetensors", VJP_TEST_VECTORS, vjp_op_at(0)->name);
+    if (!safetensors_read(path, &s, reason))
+        fail_msg("%s", reason);
+    folder_clear();
+    assert_true(safetensors_write("v.safetensors", &s, reason));
+    int64_t cases = passed(tool(ARGS("check", "--vectors", ".")));
+    assert_true(cases > 4);
+    for (int64_t i = 0; i < s.ntensors; i++)
+        if (strstr(s.tensors[i].name, ".low"))
+            memset((void *)s.tensors[i].data, 0x7f, s.tensors[i].size);
+    assert_true(safetensors_write("v.safetensors", &s, reason));
+    outcome got = tool(ARGS("check", "--vectors", "."));
+    snprintf(reason, sizeof(reason), "0 passed, %" PRId64 " failed", cases);
+    assert_int_equal(got.status, 1);
+    assert_non_null(strstr(got.out, reason));
+    assert_non_null(strstr(got.out, ": element "));
+    safetensors_free(&s);
 }
 
 static void without_a_gpu_it_says_so(void **state)
@@ -74,6 +120,7 @@ int main(void)
         cmocka_unit_test(the_library_passes),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(vectors_that_cannot_be_read_are_failures),
+        cmocka_unit_test(results_out_of_range_are_failures),
         cmocka_unit_test(without_a_gpu_it_says_so),
     };
     return cmocka_run_group_tests_name("check", tests, folder_open, folder_close);

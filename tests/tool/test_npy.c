@@ -173,8 +173,8 @@ static const bad bads[] = {
     { F4 "(4294967296, 4294967296)}", 0, "shape is too large: its bytes do not fit in 62 bits" },
     { F4 "(2, 3)}", 20, "the data are cut off: 20 bytes of 24" },
     { F4 "(1099511627776,)}", 20, "the data are cut off: 20 bytes of 4398046511104" },
-    { F4 "(2, 3)}", 25, "1 bytes follow the data" },
-    { F4 "(0, 3)}", 4, "4 bytes follow the data" },
+    { F4 "(2, 3)}", 25, "bytes follow the data" },
+    { F4 "(0, 3)}", 4, "bytes follow the data" },
 };
 
 static void a_bad_header(void **state)

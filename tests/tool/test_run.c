@@ -210,6 +210,9 @@ static void numbers_are_read_by_their_type(void **state)
                  (const float[4]){ 0, 0, 12, 13 });
     check_values(ARGS("run", "relu_backward", FILES, "--use_dst=false", "--threads=0"),
                  (const float[4]){ 0, 0, 12, 13 });
+    check_values(ARGS("run", "ReLUBackward", "--src", "x.npy", "--diff-dst", "g.npy",
+                      "--diff-src=d.npy", "--use-dst=0"),
+                 (const float[4]){ 0, 0, 12, 13 });
     check_values(ARGS("run", "softmax_backward", "--diff_dst", "g.npy", "--dst", "x.npy",
                       "--diff_src", "d.npy", "--axis", "-1"),
                  (const float[4]){ 18, -0.0f, -16, -30 });

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_words.c - what the program `vjp` says: help, lists, and an error for every wrong command
  * line, which names the argument. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,38 @@ static void help_is_everywhere(void **state)
         assert_prints(tool(ARGS(commands[i], "--help")), usage);
     }
     assert_prints(tool(ARGS("run", "--help")), "--threads N");
+    for (int i = 0; i < COUNT_OF(commands); i++) {
+        char *same = strdup(tool(ARGS(commands[i], "--help")).out);
+        assert_string_equal(tool(ARGS(commands[i], "-h")).out, same);
+        assert_string_equal(tool(ARGS("help", commands[i])).out, same);
+        assert_string_equal(tool(ARGS("--help", commands[i])).out, same);
+        free(same);
+    }
+    assert_prints(tool(ARGS("-h")), "usage: vjp COMMAND");
+    assert_prints(tool(ARGS("help")), "usage: vjp COMMAND");
+}
+
+/* By its name and by its title, before and after the option. */
+static void run_helps_with_an_operator(void **state)
+{
+    const vjp_op_info *op = *state;
+    char words[128];
+    snprintf(words, sizeof words, "usage: vjp run %s --", op->name);
+    assert_prints(tool(ARGS("help", "run", op->title)), words);
+    assert_prints(tool(ARGS("run", "-h", op->name)), words);
+    outcome got = tool(ARGS("run", op->name, "--help"));
+    assert_prints(got, words);
+    assert_prints(got, op->formula);
+    for (int32_t i = 0; i < op->ninputs + op->noutputs; i++) {
+        snprintf(words, sizeof words, "\n  --%s FILE ", vjp_op_tensor(op, i)->name);
+        assert_prints(got, words);
+    }
+    for (int32_t i = 0; i < op->nattrs; i++) {
+        snprintf(words, sizeof words, "\n  --%s ", vjp_op_attr(op, i)->name);
+        assert_prints(got, words);
+        assert_prints(got, vjp_op_attr(op, i)->meaning);
+    }
+    assert_prints(got, "\n  --threads N ");
 }
 
 static void the_version_is_the_library_s(void **state)
@@ -53,6 +87,7 @@ static void the_version_is_the_library_s(void **state)
     outcome got = tool(ARGS("--version"));
     assert_prints(got, version);
     assert_string_equal(got.out, version);
+    assert_string_equal(tool(ARGS("-V")).out, version);
 }
 
 static void every_operator_is_listed(void **state)
@@ -79,7 +114,7 @@ static void an_operator_is_shown_in_full(void **state)
 {
     const vjp_op_info *op = *state;
     static char flat[8192];
-    outcome got = tool(ARGS("ops", op->name));
+    outcome got = tool(ARGS("ops", op->title));
     assert_says(got, 0, NULL);
     unwrap(got.out, flat, sizeof flat);
     got.out = flat;
@@ -145,20 +180,40 @@ typedef struct wrong {
     "run", "hard_sigmoid_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
 #define SOFTMAX "run", "softmax_backward", "--dst", "x.npy", "--diff_dst", "g.npy"
 #define D "--diff_src", "d.npy"
+#define NOT_WIDE(dtype)                                                                          \
+    "vjp run: --wide: " dtype " is not allowed with inputs of f32; outputs may be f32 where inputs " \
+    "are f16 or bf16"
 
 static const wrong wrongs[] = {
     { { NULL }, 2, "usage: vjp COMMAND" },
-    { { "walk" }, 2, "vjp: there is no command walk" },
+    { { "walk" }, 2, "vjp: there is no command walk; `vjp help` lists them\n" },
+    { { "chekc" }, 2, "vjp: there is no command chekc; did you mean check?" },
+    { { "help", "inf" }, 2, "vjp: there is no command inf; did you mean info?" },
+    { { "help", "info", "more" }, 2, "vjp info: unexpected argument: more" },
     { { "info", "here" }, 2, "vjp info: unexpected argument: here" },
     { { "info", "--loud" }, 2, "vjp info: there is no option --loud; see vjp info --help" },
-    { { "info", "-h" }, 2, "vjp info: options begin with two dashes: -h" },
+    { { "info", "-x" }, 2, "vjp info: options begin with two dashes: -x" },
+    { { "bench", "--sede", "1" }, 2,
+      "vjp bench: there is no option --sede; see vjp bench --help" },
+    { { "check", "--sed=1" }, 2,
+      "vjp check: there is no option --sed; did you mean --seed? see vjp check --help" },
     { { "info", "--help=yes" }, 2, "vjp info: --help takes no value" },
-    { { "ops", "relu" }, 2, "vjp ops: there is no operator relu; `vjp ops` lists them" },
+    { { "ops", "relu" }, 2,
+      "vjp ops: there is no operator relu; did you mean relu_backward? `vjp ops` lists them" },
+    { { "ops", "sotfmax_backward" }, 2, "did you mean softmax_backward?" },
+    { { "ops", "HARD-SIGMOID" }, 2, "did you mean hard_sigmoid_backward?" },
+    { { "ops", "dropout" }, 2, "vjp ops: there is no operator dropout; `vjp ops` lists them" },
     { { "ops", "relu_backward", "more" }, 2, "vjp ops: unexpected argument: more" },
     { { "run" }, 2, "vjp run: which operator? `vjp ops` lists them" },
-    { { "run", "relu", D }, 2, "vjp run: there is no operator relu; `vjp ops` lists them" },
+    { { "run", "relu", D }, 2, "vjp run: there is no operator relu; did you mean relu_backward?" },
+    { { "run", "relu", "--help" }, 2, "there is no operator relu; did you mean relu_backward?" },
+    { { RELU, D, "--user-dst", "0" }, 2,
+      "vjp run: --user_dst: relu_backward has no such tensor or attribute; did you mean --use_dst? "
+      "see vjp run relu_backward --help" },
+    { { RELU, "--dif_src", "d.npy" }, 2, "did you mean --diff_src?" },
+    { { RELU, D, "--thread", "2" }, 2, "did you mean --threads?" },
     { { RELU, D, "--slope", "x.npy" }, 2,
-      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp ops relu_backward" },
+      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp run relu_backward --help" },
     { { RELU, D, "--axis=1" }, 2, "vjp run: --axis: relu_backward has no such tensor or attribute" },
     { { RELU, "--diff_src" }, 2, "vjp run: --diff_src needs a value" },
     { { RELU }, 2, "vjp run: --diff_src FILE is missing: an output of relu_backward" },
@@ -178,7 +233,8 @@ static const wrong wrongs[] = {
     { { RELU, D, "--wide", "f32" }, 2,
       "vjp run: --wide: the outputs of relu_backward have the dtype of its inputs" },
     { { SOFTMAX, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
-    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 1, "vjp run: softmax_backward: diff_src: " },
+    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 2, NOT_WIDE("f16") },
+    { { SOFTMAX, D, "--axis", "0", "--wide", "f64" }, 2, NOT_WIDE("f64") },
     { { SOFTMAX, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },
@@ -222,8 +278,11 @@ int main(void)
         tests[count] = unit_named(wrongs[i].words, "said", a_wrong_command_line, &wrongs[i]);
         tests[count++].setup_func = prepare;
     }
-    for (int32_t i = 0; i < vjp_op_count(); i++)
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
         tests[count++] = unit_named(vjp_op_at(i)->name, "shown in full",
                                     an_operator_is_shown_in_full, vjp_op_at(i));
+        tests[count++] = unit_named(vjp_op_at(i)->name, "its options", run_helps_with_an_operator,
+                                    vjp_op_at(i));
+    }
     return _cmocka_run_group_tests("vjp says", tests, (size_t)count, folder_open, folder_close);
 }

@@ -98,13 +98,15 @@ void draw_sizes(const view *v, const char *folder, bool bandwidth)
         MANY = 12
     };
     double caches[BENCH_CACHES];
+    char dashes[CHART_LABEL] = "";
     names n = names_of(v, false);
     chart c = { .title = bandwidth ? "Bandwidth over size, f32, one thread"
                                    : "Time per element over size, f32, one thread",
                 .unit = bandwidth ? "bytes read and written" : "elements",
                 .measure = bandwidth ? "GB/s" : "ns per element",
                 .scale = bandwidth ? CHART_BYTES : CHART_ELEMENTS,
-                .marks = bandwidth ? caches : NULL };
+                .marks = bandwidth ? caches : NULL,
+                .dashes = dashes };
     bench_cpu_caches(caches);
     for (int k = 0; k < n.count; k++) {
         bool many = count_points(v, n.at[k]) >= MANY;
@@ -115,9 +117,11 @@ void draw_sizes(const view *v, const char *folder, bool bandwidth)
             chart_add(&c, r->name, false, bandwidth ? bytes(r) : elements(r),
                       bandwidth ? r->gbps : per_element(r));
             if (bandwidth && is(r->name, c.series[0].name))
-                chart_add(&c, "ceiling", true, bytes(r), r->ceiling);
+                chart_add(&c, r->name, true, bytes(r), r->ceiling);
         }
     }
+    if (c.count > 0)
+        snprintf(dashes, sizeof(dashes), "ceiling of %s", c.series[0].name);
     draw(&c, folder, bandwidth ? "bandwidth" : "growth");
 }
 

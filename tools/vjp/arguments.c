@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guess.h"
 #include "tool.h"
 
-static const option help_option = { "help", NULL, "show this" };
+static const option help_option = { "help", NULL, "show this; so does -h" };
 
 int complain(const command *command, int status, const char *format, ...)
 {
@@ -34,18 +35,33 @@ static const option *find(const command *command, const char *text, size_t lengt
     return NULL;
 }
 
+void guess_options(guess *g, const command *command)
+{
+    for (const option *o = command->options; o && o->name; o++)
+        guess_try(g, o->name);
+    guess_try(g, help_option.name);
+}
+
+static int no_option(const command *command, const char *name)
+{
+    char words[GUESS_SIZE];
+    guess g = { .word = name };
+    guess_options(&g, command);
+    complain(command, MISUSED, "there is no option --%s;%s see vjp %s --help", name,
+             guess_words(&g, "--", words), command->name);
+    return 0;
+}
+
 /* One "--name ..." at argv[at]; returns how many of argv it took, 0 if it is wrong. */
 static int parse_option(const command *command, int argc, char **argv, int at, argument *made)
 {
     char *text = argv[at] + 2, *equals = strchr(text, '=');
-    size_t length = equals ? (size_t)(equals - text) : strlen(text);
-    const option *row = find(command, text, length);
-    if (!row && !command->others) {
-        complain(command, MISUSED, "there is no option --%.*s; see vjp %s --help", (int)length,
-                 text, command->name);
-        return 0;
-    }
+    const option *row = find(command, text, equals ? (size_t)(equals - text) : strlen(text));
     bool flag = row && !row->value;
+    if (equals)
+        *equals = 0;
+    if (!row && !command->others)
+        return no_option(command, text);
     if (flag && equals) {
         complain(command, MISUSED, "--%s takes no value", row->name);
         return 0;
@@ -54,8 +70,8 @@ static int parse_option(const command *command, int argc, char **argv, int at, a
         complain(command, MISUSED, "--%s needs a value", text);
         return 0;
     }
-    if (equals)
-        *equals = 0;
+    for (char *dash = text; !row && (dash = strchr(dash, '-'));) /* the library's have underscores */
+        *dash = '_';
     *made = (argument){ row ? row->name : text, flag ? "" : equals ? equals + 1 : argv[at + 1] };
     return flag || equals ? 1 : 2;
 }
@@ -74,7 +90,9 @@ bool parse(const command *command, int argc, char **argv, arguments *args)
             continue;
         }
         argument *made = &args->at[args->count++];
-        if (options && !strncmp(argv[at], "--", 2)) {
+        if (options && !strcmp(argv[at], "-h")) {
+            *made = (argument){ help_option.name, "" };
+        } else if (options && !strncmp(argv[at], "--", 2)) {
             taken = parse_option(command, argc, argv, at, made);
             if (!taken)
                 return false;
@@ -122,12 +140,27 @@ bool option_number(const arguments *args, const char *name, int64_t low, int64_t
     return true;
 }
 
-const vjp_op_info *find_op(const command *command, const char *name)
+const vjp_op_info *op_named(const char *name)
 {
     const vjp_op_info *op = vjp_op_find(name);
-    if (!op)
-        complain(command, MISUSED, "there is no operator %s; `vjp ops` lists them", name);
+    for (int32_t i = 0; i < vjp_op_count() && !op; i++)
+        if (!strcmp(vjp_op_at(i)->title, name))
+            op = vjp_op_at(i);
     return op;
+}
+
+const vjp_op_info *find_op(const command *command, const char *name)
+{
+    const vjp_op_info *op = op_named(name);
+    if (op)
+        return op;
+    char words[GUESS_SIZE];
+    guess g = { .word = name };
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        guess_try(&g, vjp_op_at(i)->name);
+    complain(command, MISUSED, "there is no operator %s;%s `vjp ops` lists them", name,
+             guess_words(&g, "", words));
+    return NULL;
 }
 
 const char *version_text(char text[VERSION_SIZE])
@@ -137,7 +170,7 @@ const char *version_text(char text[VERSION_SIZE])
     return text;
 }
 
-static void show_option(const option *o)
+void show_option(const option *o)
 {
     char left[64];
     snprintf(left, sizeof(left), "--%s%s%s", o->name, o->value ? " " : "",
@@ -145,14 +178,19 @@ static void show_option(const option *o)
     printf("  %-24s %s\n", left, o->help);
 }
 
+void show_options(const command *command)
+{
+    for (const option *o = command->options; o && o->name; o++)
+        show_option(o);
+    show_option(&help_option);
+}
+
 void show_help(const command *command)
 {
     printf("usage: vjp %s%s%s [OPTION]...%s%s\n\n%s\n\n", command->name,
            command->operands ? " " : "", command->operands ? command->operands : "",
            command->others ? " " : "", command->others ? command->others : "", command->summary);
-    for (const option *o = command->options; o && o->name; o++)
-        show_option(o);
-    show_option(&help_option);
+    show_options(command);
 }
 
 bool attribute_value(const vjp_attr_info *info, const char *text, vjp_attr *attr)

@@ -7,56 +7,13 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench_report.h"
-#include "describe.h"
-
-/* ---- selection ---------------------------------------------------------------------------- */
-
-/* Whether the list "a,b,c" has the word; a list that was not given has every word. */
-static bool listed(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-        if (n == length && !strncmp(list, word, n))
-            return true;
-        list += n + (list[n] == ',');
-    }
-    return !list;
-}
-
-/* Whether a run before this one, which was to be resumed, measured the case with the same peers. */
-static bool known(const bench *b, const bench_result *r)
-{
-    record line = { .who = "vjp", .threads = (int)b->threads };
-    snprintf(line.op, sizeof(line.op), "%s", r->row.op);
-    snprintf(line.name, sizeof(line.name), "%s", r->row.name);
-    snprintf(line.dtype, sizeof(line.dtype), "%s", vjp_dtype_name(r->row.dtype));
-    snprintf(line.shape, sizeof(line.shape), "%s", r->shape);
-    snprintf(line.layout, sizeof(line.layout), "%s", r->layout);
-    snprintf(line.device, sizeof(line.device), "%s", bench_device(b));
-    snprintf(line.pages, sizeof(line.pages), "%s", bench_pages(b));
-    bool all = records_has(&b->before, &line);
-    for (int i = 0; i < b->peers.count && all; i++) {
-        bench_who(b->peers.at[i], line.who);
-        all = records_has(&b->before, &line);
-    }
-    return all;
-}
-
-static bool wanted(const bench *b, const bench_result *r)
-{
-    const char *op = option_given(b->args, "op"), *shapes = option_given(b->args, "shape");
-    const named_problem *row = &r->row;
-    return (!op || !strcmp(row->op, op) || !strncmp(row->name, op, strlen(op))) &&
-           listed(option_given(b->args, "dtype"), vjp_dtype_name(row->dtype)) &&
-           listed(shapes, r->shape);
-}
 
 /* ---- measuring ---------------------------------------------------------------------------- */
 
@@ -89,29 +46,37 @@ static int measure(bench *b, bench_result *r, bench_twist twist)
     return DONE;
 }
 
-/* One case with one twist: counted, or measured. */
-static int visit(bench *b, const bench_case *c, int64_t size, vjp_dtype dtype, bench_twist twist,
-                 bool count_only)
+/* One problem with one twist: counted, or measured. */
+static int visit(bench *b, bench_result *r, bench_twist twist, bool count_only)
 {
-    bench_result r = { .layout = "" };
-    if (b->where.error || !bench_case_at(c, size, dtype, &r.row))
-        return DONE;
-    bench_describe(&r, twist);
-    if (!wanted(b, &r))
-        return DONE;
-    bool done = known(b, &r);
+    bool done = bench_knows(b, r);
     if (count_only) {
         b->matching++;
         b->total += !done;
     }
     if (count_only || done)
         return DONE;
-    int status = measure(b, &r, twist);
+    int status = measure(b, r, twist);
     b->passed++;
     return status;
 }
 
-static int visit_all(bench *b, bool count_only)
+/* A case of the set, which may not be wanted. */
+static int visit_case(bench *b, const bench_case *c, int64_t size, vjp_dtype dtype,
+                      bench_twist twist, bool count_only)
+{
+    bench_result r = { .layout = "" };
+    if (b->where.error || !bench_case_at(c, size, dtype, &r.row))
+        return DONE;
+    bench_describe(&r, twist);
+    if (!bench_wants(b, &r))
+        return DONE;
+    for (int i = 0; i < b->nshapes; i++)
+        b->shapes[i].in_set |= !strcmp(b->shapes[i].text, r.shape);
+    return visit(b, &r, twist, count_only);
+}
+
+static int visit_set(bench *b, bool count_only)
 {
     int status = DONE;
     int twists = b->set->twisted ? BENCH_TWISTS : 1;
@@ -120,31 +85,61 @@ static int visit_all(bench *b, bool count_only)
         for (int i = 0; i == 0 || (i < BENCH_SIZES && at->sizes[i]); i++)
             for (int d = 0; d < BENCH_DTYPES && at->dtypes[d]; d++)
                 for (int twist = 0; twist < twists; twist++) {
-                    int result =
-                        visit(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist, count_only);
+                    int result = visit_case(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist,
+                                            count_only);
                     status = result != DONE ? result : status;
                 }
     }
     return status;
 }
 
+/* Every operator that is wanted, in every dtype, in a shape that the set does not have. */
+static int visit_shape(bench *b, const bench_shape *shape, bool count_only)
+{
+    int status = DONE;
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        for (int d = 1; vjp_dtype_name((vjp_dtype)d) && bench_wants_op(b, vjp_op_at(i)); d++) {
+            bench_result r = { .layout = "" };
+            if (b->where.error || !bench_wants_dtype(b, (vjp_dtype)d))
+                continue;
+            r.row = bench_problem_of(b, vjp_op_at(i), shape, (vjp_dtype)d);
+            bench_describe(&r, TWIST_NONE);
+            int result = visit(b, &r, TWIST_NONE, count_only);
+            status = result != DONE ? result : status;
+        }
+    return status;
+}
+
+static int visit_all(bench *b, bool count_only)
+{
+    int status = visit_set(b, count_only);
+    for (int i = 0; i < b->nshapes; i++) {
+        int result = b->shapes[i].in_set ? DONE : visit_shape(b, &b->shapes[i], count_only);
+        status = result != DONE ? result : status;
+    }
+    return status;
+}
+
 /* ---- the cost of a plan ------------------------------------------------------------------- */
 
-static double plan_ns(vjp_context *ctx)
+/* Of the first case as images. */
+static double plan_ns(const bench *b)
 {
     enum {
         CALLS = 2000,
         ROUNDS = 15
     };
-    const int64_t shape[] = { 32, 64, 56, 56 };
-    problem p = problem_start("relu_backward");
+    named_problem row = b->set->cases[0].problem;
     double rounds[ROUNDS];
-    problem_contiguous(&p, VJP_F32, VJP_F32, 4, shape, 0, NULL);
+    row.dtype = row.wide = VJP_F32;
+    row.ndim = 4;
+    memcpy(row.shape, (int64_t[]){ 32, 64, 56, 56 }, 4 * sizeof(*row.shape));
+    problem p = named_problem_build(&row);
     for (int r = 0; r < ROUNDS; r++) {
         double start = bench_now();
         for (int i = 0; i < CALLS; i++) {
             vjp_plan *plan;
-            problem_create(&p, ctx, &plan, NULL);
+            problem_create(&p, b->ctx, &plan, NULL);
             vjp_plan_destroy(plan);
         }
         rounds[r] = (bench_now() - start) / CALLS * 1e9;
@@ -183,6 +178,18 @@ static bool cannot_write(const bench *b, const char *option, const char *path)
     return complain(b->args->command, false, "--%s: %s: %s", option, path, strerror(errno));
 }
 
+/* What the file of --json has. A last line without an end was cut off as its writer ended, and goes;
+ * any other that is wrong was not written by vjp bench. */
+static bool read_lines(bench *b, const char *path)
+{
+    b->before = records_read(b->json);
+    if (b->before.bad)
+        return complain(b->args->command, false, "--resume: %s: line %" PRId64 " is no line of vjp bench",
+                        path, b->before.bad);
+    return !b->before.cut || !ftruncate(fileno(b->json), b->before.end) ||
+           cannot_write(b, "json", path);
+}
+
 /* Lines go to the file of --json, or for a page alone to one that goes with the program. */
 static bool open_lines(bench *b)
 {
@@ -192,9 +199,9 @@ static bool open_lines(bench *b)
     b->json = json ? fopen(json, "a+") : tmpfile();
     if (!b->json)
         return cannot_write(b, json ? "json" : "html", json ? json : "a temporary file");
-    end_last_line(b->json);
     if (option_given(b->args, "resume"))
-        b->before = records_read(b->json);
+        return read_lines(b, json);
+    end_last_line(b->json);
     return true;
 }
 
@@ -241,19 +248,6 @@ static bool close_files(bench *b)
     return well;
 }
 
-/* Every word of the list is a dtype's name. */
-static bool check_dtypes(const bench *b)
-{
-    const char *list = option_given(b->args, "dtype");
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-        if (!dtype_named(list, n))
-            return complain(b->args->command, false, "--dtype: \"%.*s\" is no dtype", (int)n, list);
-        list += n + (list[n] == ',');
-    }
-    return true;
-}
-
 static bool read_options(bench *b)
 {
     const char *set = option_given(b->args, "set"), *pages = option_given(b->args, "pages");
@@ -273,7 +267,7 @@ static bool read_options(bench *b)
         return complain(b->args->command, false, "--pages: this system gives no huge pages");
     if (option_given(b->args, "resume") && !option_given(b->args, "json"))
         return complain(b->args->command, false, "--resume: which file? --json says it");
-    if (!check_dtypes(b))
+    if (!bench_read_selection(b))
         return false;
     return b->device == VJP_CPU || !option_given(b->args, "peers") ||
            complain(b->args->command, false,
@@ -296,7 +290,7 @@ static int measure_all(bench *b)
         printf("every case is in the file already\n");
         return DONE;
     }
-    printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b->ctx));
+    printf("create and destroy a plan: %.0f ns\n\n", plan_ns(b));
     show_head(b);
     return visit_all(b, false);
 }
@@ -324,7 +318,7 @@ static const option options[] = {
     { "device", "DEVICE", "cpu (the default) or cuda" },
     { "op", "NAME", "only this operator, or cases whose name begins like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
-    { "shape", "LIST", "only these: 65536x1024,16777216" },
+    { "shape", "LIST", "only these, of the set or any others: 65536x1024,16777216" },
     { "set", "NAME", "of cases: standard (the default), growth or cliffs" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
     { "pages", "KIND", "the CPU's memory: huge pages (the default, if there are any) or ordinary" },
@@ -336,4 +330,4 @@ static const option options[] = {
     { NULL, NULL, NULL },
 };
 
-const command command_bench = { "bench", NULL, "measure time and bandwidth", options, NULL, run };
+const command command_bench = { "bench", NULL, "measure time and bandwidth", options, NULL, run, NULL };

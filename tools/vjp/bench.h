@@ -78,7 +78,7 @@ void *load_buffer(const load *l, int32_t tensor);
 typedef struct sample {
     double ns;            /* the median time of a run */
     double gbps, ceiling; /* ceiling: of a triad in the same minute */
-    double share;         /* of the ceiling */
+    double share;         /* of the ceiling; on the CPU the median over the rounds */
     double call_ns;       /* the host's time for one call; 0: not measured */
     double graph_ns;      /* one run in a graph of many; 0: not measured */
     double over_vjp;      /* of a peer: its time over vjp's, the median of pairs */
@@ -172,6 +172,20 @@ bool bench_cuda_open(bench_cuda *b, memory *where, char reason[VJP_REASON_SIZE])
 bool bench_cuda_measure(bench_cuda *b, load *l, sample *s);
 void bench_cuda_close(bench_cuda *b);
 
+/* ---- bench_select.c ----------------------------------------------------------------------- */
+
+/* A shape of --shape. */
+enum {
+    BENCH_SHAPES = 64
+};
+
+typedef struct bench_shape {
+    char text[96];
+    int32_t ndim;
+    int64_t dims[VJP_MAX_DIMS];
+    bool in_set; /* a case that is wanted has it */
+} bench_shape;
+
 /* ---- bench_show.c ------------------------------------------------------------------------- */
 
 typedef struct bench {
@@ -184,6 +198,8 @@ typedef struct bench {
     int64_t threads, seconds;
     bool ordinary_pages;
     const bench_set *set;
+    int nshapes;
+    bench_shape shapes[BENCH_SHAPES];
     FILE *json, *html;
     records before; /* what the file of --json had, if the run is to be resumed */
     int64_t matching;      /* cases that the options want */
@@ -199,6 +215,21 @@ typedef struct bench_result {
     sample s;
     rival rivals[BENCH_PEERS];
 } bench_result;
+
+/* bench_read_selection - the options --shape, --dtype and --op; says what is wrong with them.
+ * bench_wants - whether they want a case of the set. bench_knows - whether an earlier run, which is
+ * to be resumed, measured it with the same peers. */
+bool bench_read_selection(bench *b);
+bool bench_wants(const bench *b, const bench_result *r);
+bool bench_knows(const bench *b, const bench_result *r);
+
+/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have.
+ * bench_problem_of - the operator in such a shape: along the last axis, with a slope for each element
+ * of that, and attributes that have no default as the set has them. */
+bool bench_wants_op(const bench *b, const vjp_op_info *op);
+bool bench_wants_dtype(const bench *b, vjp_dtype dtype);
+named_problem bench_problem_of(const bench *b, const vjp_op_info *op, const bench_shape *shape,
+                               vjp_dtype dtype);
 
 /* bench_device, bench_pages, bench_who - as the lines of JSON name them; the last a peer. */
 enum {

@@ -119,13 +119,15 @@ static bool rival_run(void *state)
     return r->who->run(r->job) == 0;
 }
 
+/* The ceiling is what the bandwidth is that share of: the medians of either's times need not be from
+ * the same moments. */
 static sample sample_of(const contender *c, double bytes, const contender *ours,
                         const contender *top, const triad *t)
 {
     sample s = { .ns = 1e9 * turns_median(c), .pairs = c->pairs };
     s.gbps = bytes / s.ns;
-    s.ceiling = t->moved / turns_median(top) / 1e9;
     s.share = turns_ratio(top, c) * bytes / t->moved;
+    s.ceiling = s.gbps / s.share;
     s.over_vjp = turns_ratio(c, ours);
     return s;
 }

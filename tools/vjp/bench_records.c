@@ -96,14 +96,20 @@ static void keep(records *all, const record *r)
 records records_read(FILE *lines)
 {
     char line[1024];
-    records all = { NULL, 0 };
+    records all = { .at = NULL };
     record r;
     rewind(lines);
-    while (fgets(line, sizeof(line), lines)) {
+    for (int64_t number = 1; fgets(line, sizeof(line), lines); number++) {
         size_t length = strcspn(line, "\n");
         bool whole = length > 0 && line[length - 1] == '}'; /* not cut off as its writer ended */
+        all.cut = line[length] != '\n' && feof(lines);
+        if (all.cut)
+            break;
+        all.end = ftell(lines);
         if (whole && read_record(line, &r))
             keep(&all, &r);
+        else if (!all.bad)
+            all.bad = number;
     }
     return all;
 }

@@ -19,6 +19,9 @@ typedef struct record {
 typedef struct records {
     record *at;
     int64_t count;
+    int64_t bad; /* the number of the first line that is wrong; 0: none */
+    bool cut;    /* the last line has no end */
+    long end;    /* where the lines that have one end */
 } records;
 
 /* records_read - every line of a file that has at least who, op, dtype and shape, and either

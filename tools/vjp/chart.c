@@ -9,11 +9,14 @@ enum {
     WIDTH = CHART_WIDTH,
     HEIGHT = 260,
     LEFT = 52,
-    RIGHT = 130, /* the legend */
+    RIGHT = 130,      /* at least, for the legend */
+    KEY = 20,         /* a piece of line in the legend */
+    KEY_GAP = 12,
+    LEGEND_STEP = 18,
     TOP = 14,
-    TITLE = 26, /* above the top, where a chart is a file of its own */
+    TITLE = 26,       /* above the top, where a chart is a file of its own */
     BOTTOM = 34,
-    TICKS_APART = 44 /* at least, on a logarithmic scale */
+    TICKS_APART = 54  /* at least, on a logarithmic scale */
 };
 
 const char chart_style[] =
@@ -21,39 +24,24 @@ const char chart_style[] =
     ".grid{stroke:#8885;stroke-width:1}.zero{stroke:#888}.mark{stroke:currentColor;"
     "stroke-dasharray:2 3;stroke-width:1}text.mark{stroke:none;opacity:.7}\n";
 
-const char *chart_color(int i)
-{
-    static const char *const colors[] = { "#2f6fde", "#d9822b", "#2a9d6f", "#b4479a",
-                                          "#8a6d3b", "#5b8def", "#c0392b", "#6b7280",
-                                          "#7a5cc8", "#3aa7b8", "#c9a227", "#e07a9b" };
-    return colors[i % (int)(sizeof(colors) / sizeof(colors[0]))];
-}
-
-void write_text(FILE *page, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            fputs("&lt;", page);
-        else if (*text == '&')
-            fputs("&amp;", page);
-        else
-            fputc(*text, page);
-    }
-}
-
 /* ---- lines -------------------------------------------------------------------------------- */
 
 void chart_add(chart *c, const char *name, bool dashed, double x, double y)
 {
-    int i = 0;
-    while (i < c->count && strcmp(c->series[i].name, name) != 0)
-        i++;
+    int i = 0, color = dashed ? -1 : 0;
+    for (; i < c->count; i++) {
+        const series *s = &c->series[i];
+        bool same = !strcmp(s->name, name);
+        if (same && s->dashed == dashed)
+            break;
+        color = !dashed ? color + !s->dashed : same ? s->color : color;
+    }
     if (i == CHART_SERIES || (i < c->count && c->series[i].count == CHART_POINTS))
         return;
     series *s = &c->series[i];
     if (i == c->count) {
         c->count++;
-        *s = (series){ .name = name, .dashed = dashed };
+        *s = (series){ .name = name, .dashed = dashed, .color = color };
     }
     int at = s->count++;
     for (; at > 0 && s->x[at - 1] > x; at--) {
@@ -68,11 +56,20 @@ void chart_add(chart *c, const char *name, bool dashed, double x, double y)
 typedef struct frame {
     bool logarithmic;
     double low, high, bottom, top;
+    double right; /* where the plot ends */
 } frame;
+
+static double legend_width(const chart *c)
+{
+    double widest = c->dashes ? text_width(c->dashes) : 0;
+    for (int i = 0; i < c->count; i++)
+        widest = fmax(widest, text_width(c->series[i].name));
+    return fmax(RIGHT, 2 * KEY_GAP + KEY + widest);
+}
 
 static frame frame_of(const chart *c)
 {
-    frame f = { c->scale != CHART_LINEAR, INFINITY, -INFINITY, 0, 0 };
+    frame f = { c->scale != CHART_LINEAR, INFINITY, -INFINITY, 0, 0, WIDTH - legend_width(c) };
     for (int i = 0; i < c->count; i++)
         for (int p = 0; p < c->series[i].count; p++) {
             f.low = fmin(f.low, c->series[i].x[p]);
@@ -90,7 +87,7 @@ static double place_x(const frame *f, double x)
 {
     double share = f->logarithmic ? log2(x / f->low) / log2(f->high / f->low)
                                   : (x - f->low) / (f->high - f->low);
-    return LEFT + share * (WIDTH - LEFT - RIGHT);
+    return LEFT + share * (f->right - LEFT);
 }
 
 static double place_y(const frame *f, double y)
@@ -152,9 +149,9 @@ static void write_grid(FILE *page, const frame *f)
     for (double i = ceil(f->bottom / step); i * step <= f->top; i++) {
         double y = i * step + 0.0, at = place_y(f, y);
         fprintf(page,
-                "<line class='grid%s' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
+                "<line class='grid%s' x1='%d' x2='%.1f' y1='%.1f' y2='%.1f'/>"
                 "<text x='%d' y='%.1f' text-anchor='end'>%g</text>\n",
-                i == 0 ? " zero" : "", LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, y);
+                i == 0 ? " zero" : "", LEFT, f->right, at, at, LEFT - 6, at + 4, y);
     }
 }
 
@@ -172,8 +169,8 @@ static void write_axes(FILE *page, const chart *c, const frame *f)
             write_size(page, CHART_BYTES, *mark);
             fprintf(page, " cache</text>\n");
         }
-    fprintf(page, "<text x='%d' y='%d' text-anchor='middle'>%s</text>\n",
-            LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 4, c->unit);
+    fprintf(page, "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>\n", (LEFT + f->right) / 2,
+            HEIGHT - 4, c->unit);
     if (c->measure)
         fprintf(page, "<text x='%d' y='%d'>%s</text>\n", 2, TOP - 4, c->measure);
 }
@@ -194,11 +191,24 @@ static int straight_to(const series *s, int from, const frame *f)
     return to;
 }
 
-static void write_line(FILE *page, const series *s, const char *color, const frame *f)
+static const char *line_color(const series *s)
+{
+    return s->color < 0 ? "currentColor" : chart_color(s->color);
+}
+
+/* How the line is broken: where colours come round again it is, though not as a dashed one is. */
+static const char *line_dashes(const series *s)
+{
+    return s->dashed                   ? " stroke-dasharray='5 4'"
+           : s->color >= CHART_COLORS ? " stroke-dasharray='10 3 2 3'"
+                                       : "";
+}
+
+static void write_line(FILE *page, const series *s, const frame *f)
 {
     const char *command = "M"; /* starts a piece of the line */
-    fprintf(page, "<path fill='none' stroke='%s' stroke-width='2'%s d='", color,
-            s->dashed ? " stroke-dasharray='5 4'" : "");
+    fprintf(page, "<path fill='none' stroke='%s' stroke-width='2'%s d='", line_color(s),
+            line_dashes(s));
     for (int p = 0; p < s->count;) {
         bool gap = isnan(s->y[p]);
         if (!gap)
@@ -209,31 +219,66 @@ static void write_line(FILE *page, const series *s, const char *color, const fra
     fprintf(page, "'/>\n");
 }
 
-static void write_dots(FILE *page, const chart *c, const series *s, const char *color,
-                       const frame *f)
+/* A mark of a shape of its own, so that lines can be told by more than their colours. The element
+ * is left open. */
+static void write_marker(FILE *page, const series *s, double x, double y)
 {
-    for (int p = 0; p < s->count; p++) {
-        fprintf(page, "<circle cx='%.1f' cy='%.1f' r='3' fill='%s'><title>%.4g",
-                place_x(f, s->x[p]), place_y(f, s->y[p]), color, s->y[p]);
-        fprintf(page, "%s%s</title></circle>\n", c->measure ? " " : "",
+    static const char *const shapes[] = {
+        "m-3,0a3,3 0 1 0 6,0a3,3 0 1 0 -6,0z", "m-2.8,-2.8h5.6v5.6h-5.6z", "m0,-4l3.7,6.5h-7.4z",
+        "m0,-4.2l4.2,4.2l-4.2,4.2l-4.2,-4.2z", "m0,4l3.7,-6.5h-7.4z",
+    };
+    fprintf(page, "<path fill='%s' d='M%.1f,%.1f%s'>", chart_color(s->color), x, y,
+            shapes[s->color % (int)(sizeof(shapes) / sizeof(shapes[0]))]);
+}
+
+static bool has_markers(const series *s)
+{
+    return !s->dashed && s->count <= CHART_DOTS;
+}
+
+static void write_series(FILE *page, const chart *c, const series *s, const frame *f)
+{
+    write_line(page, s, f);
+    for (int p = 0; p < s->count && has_markers(s); p++) {
+        write_marker(page, s, place_x(f, s->x[p]), place_y(f, s->y[p]));
+        fprintf(page, "<title>%.4g%s%s</title></path>\n", s->y[p], c->measure ? " " : "",
                 c->measure ? c->measure : "");
     }
 }
 
-static void write_series(FILE *page, const chart *c, int number, const frame *f)
+/* ---- the legend --------------------------------------------------------------------------- */
+
+/* What one line of it says. */
+static void write_key(FILE *page, const frame *f, int row, const series *s, const char *name)
 {
-    const series *s = &c->series[number];
-    const char *color = s->dashed ? "currentColor" : chart_color(number);
-    int legend = TOP + 12 + 18 * number;
-    write_line(page, s, color, f);
-    if (!s->dashed && s->count <= CHART_DOTS)
-        write_dots(page, c, s, color, f);
-    fprintf(page, "<line x1='%d' x2='%d' y1='%d' y2='%d' stroke='%s' stroke-width='2'%s/>",
-            WIDTH - RIGHT + 12, WIDTH - RIGHT + 32, legend - 4, legend - 4, color,
-            s->dashed ? " stroke-dasharray='5 4'" : "");
-    fprintf(page, "<text x='%d' y='%d'>", WIDTH - RIGHT + 38, legend);
-    write_text(page, s->name);
+    double x = f->right + KEY_GAP;
+    int y = TOP + 12 + LEGEND_STEP * row;
+    fprintf(page, "<line x1='%.1f' x2='%.1f' y1='%d' y2='%d' stroke='%s' stroke-width='2'%s/>", x,
+            x + KEY, y - 4, y - 4, name == s->name ? line_color(s) : "currentColor",
+            line_dashes(s));
+    if (has_markers(s)) {
+        write_marker(page, s, x + KEY / 2.0, y - 4);
+        fprintf(page, "</path>");
+    }
+    fprintf(page, "<text x='%.1f' y='%d'>", x + KEY + 6, y);
+    write_text(page, name);
     fprintf(page, "</text>\n");
+}
+
+/* Dashed lines in the colours of others are all the same thing, and have one line together. */
+static void write_legend(FILE *page, const chart *c, const frame *f)
+{
+    int row = 0;
+    const series *twin = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const series *s = &c->series[i];
+        if (s->dashed && s->color >= 0)
+            twin = s;
+        else
+            write_key(page, f, row++, s, s->name);
+    }
+    if (twin)
+        write_key(page, f, row, twin, c->dashes);
 }
 
 bool chart_has_line(const chart *c)
@@ -249,7 +294,8 @@ static void write_lines(FILE *page, const chart *c)
     frame f = frame_of(c);
     write_axes(page, c, &f);
     for (int i = 0; i < c->count; i++)
-        write_series(page, c, i, &f);
+        write_series(page, c, &c->series[i], &f);
+    write_legend(page, c, &f);
     fprintf(page, "</svg>\n");
 }
 
@@ -262,8 +308,20 @@ void chart_write(FILE *page, const chart *c, const char **section)
     *section = NULL;
     fprintf(page, "<h3>");
     write_text(page, c->title);
-    fprintf(page, "</h3>\n<svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, HEIGHT);
+    fprintf(page, "</h3>\n");
+    chart_begin(page, HEIGHT);
     write_lines(page, c);
+    chart_end(page);
+}
+
+void chart_begin(FILE *page, int height)
+{
+    fprintf(page, "<div class='chart'><svg viewBox='0 0 %d %d' role='img'>\n", WIDTH, height);
+}
+
+void chart_end(FILE *page)
+{
+    fprintf(page, "</div>\n");
 }
 
 void chart_file_begin(FILE *file, const char *title, int height)

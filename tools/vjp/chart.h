@@ -11,12 +11,14 @@ enum {
     CHART_DOTS = 32, /* a series of more points is a curve: without dots, and ticks of its own */
     CHART_POINTS = 288,
     CHART_SERIES = 12,
-    CHART_LABEL = 128
+    CHART_LABEL = 128,
+    CHART_COLORS = 7
 };
 
 typedef struct series {
     const char *name;
     bool dashed;
+    int color; /* its number; -1: that of the text */
     int count;
     double x[CHART_POINTS], y[CHART_POINTS]; /* by rising x; a y of NaN is a gap */
 } series;
@@ -33,6 +35,7 @@ typedef struct chart {
     const char *measure;      /* the unit of y; may be NULL */
     chart_scale scale;
     const double *marks;      /* vertical lines, ends with 0; may be NULL */
+    const char *dashes;       /* what the dashed lines of other series' names are; may be NULL */
     int count;
     series series[CHART_SERIES];
 } chart;
@@ -40,7 +43,8 @@ typedef struct chart {
 /* chart_style - the style sheet that charts expect. They take the colour of the text around. */
 extern const char chart_style[];
 
-/* chart_add - a point of the series of that name, which is made if it is new. */
+/* chart_add - a point of the series of that name, which is made if it is new. A dashed one has the
+ * colour of the other one of its name, if that is there already. */
 void chart_add(chart *c, const char *name, bool dashed, double x, double y);
 
 /* chart_has_line - whether there is more than single points. */
@@ -49,6 +53,10 @@ bool chart_has_line(const chart *c);
 /* chart_write - lines over x for a page of HTML, if there is a line at all. *section is the heading
  * of the charts to come; the first one writes it and sets it to NULL. */
 void chart_write(FILE *page, const chart *c, const char **section);
+
+/* chart_begin, chart_end - what is around each of those: a div of class "chart". */
+void chart_begin(FILE *page, int height);
+void chart_end(FILE *page);
 
 /* chart_file - the same as a file of its own, readable on a light page and on a dark one. */
 void chart_file(FILE *file, const chart *c);
@@ -66,9 +74,9 @@ typedef struct bars {
     char (*kinds)[CHART_LABEL];
     const double *values;     /* values[row * nkinds + kind], 0 if there is none */
     const char *const *notes; /* what stands beside a bar, or in its place; may have NULLs */
+    const double *shares;     /* as percentages beside the values, 0 for none; may be NULL */
     const double *marks;      /* marks[row]: a dotted line there, 0 for none */
     const char *unit;         /* of the values; "" for none */
-    bool shares;              /* of the mark, in percent beside each bar */
     double most;              /* where longer bars are cut off; 0: nowhere */
 } bars;
 
@@ -76,8 +84,14 @@ typedef struct bars {
 void chart_bars(FILE *page, const bars *b);
 void chart_bars_file(FILE *file, const char *title, const bars *b);
 
-/* chart_color - a colour for number i. write_text - text with what HTML gives a meaning escaped. */
+/* ---- chart_text.c ------------------------------------------------------------------------- */
+
+/* chart_color - a colour for number i; they repeat after CHART_COLORS.
+ * write_text - text with what HTML gives a meaning escaped. text_width - the pixels that it takes, or
+ * a few less. write_fitted - as much of it as there is room for, the rest as a tool tip. */
 const char *chart_color(int i);
 void write_text(FILE *page, const char *text);
+double text_width(const char *text);
+void write_fitted(FILE *page, const char *text, double room);
 
 #endif

@@ -133,13 +133,28 @@ static int64_t table(checks *c, const named_problem *rows, int64_t count, bool d
     return planned;
 }
 
+static int64_t large(checks *c, bool dry)
+{
+    shaped_list list = large_problems();
+    int64_t planned = 0;
+    for (int64_t i = 0; i < list.count; i++) {
+        if (c->quick && tensor_count(&list.at[i].p.tensors[0]) > QUICK_ELEMENTS)
+            continue;
+        planned++;
+        if (!dry)
+            checks_problem(c, &list.at[i].p, (uint64_t)i);
+    }
+    shaped_free(&list);
+    return planned;
+}
+
 static int64_t everything(checks *c, bool dry)
 {
     if (c->vectors)
         return check_vectors(c, dry);
     if (c->bits)
         return check_bits(c, dry);
-    return check_bits(c, dry) + grid(c, dry) + table(c, large_problems, LARGE_PROBLEMS, dry) +
+    return check_bits(c, dry) + grid(c, dry) + large(c, dry) +
            table(c, long_problems, LONG_PROBLEMS, dry) + check_threads(c, dry) +
            (c->large ? check_large(c, dry) : 0);
 }
@@ -211,4 +226,4 @@ static const option options[] = {
 };
 
 const command command_check = { "check", NULL, "test the library on this machine", options, NULL,
-                                run };
+                                run, NULL };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.c - vjp info: this machine, as the library sees it. */
+/* info.c - vjp info: this machine, as the library sees it. It is asked first and shown then, as text
+ * or as JSON. */
 #define _GNU_SOURCE /* sched_getaffinity */
 
 #include <sched.h>
@@ -9,18 +10,34 @@
 
 #include <vjp/vjp.h>
 
+#include "json.h"
 #include "tool.h"
 
 enum {
     LINE_SIZE = 256,
+    NAME_SIZE = 32,
     MOST_CACHES = 16,
     MOST_DEVICES = 64
 };
 
-static void put(const char *what)
-{
-    printf("%-9s ", what);
-}
+typedef struct cache {
+    char name[NAME_SIZE]; /* "L1d" */
+    long kib;
+} cache;
+
+typedef struct machine {
+    char cpu[LINE_SIZE]; /* "" if it has no name */
+    int ncaches;
+    cache caches[MOST_CACHES];
+    char isa[NAME_SIZE], best[NAME_SIZE]; /* in use, and without VJP_ISA */
+    char cap[NAME_SIZE];                  /* VJP_ISA */
+    int threads, cpus;                    /* 0: not known */
+    int ndevices;
+    char devices[MOST_DEVICES][NAME_SIZE]; /* their architectures */
+    char reason[VJP_REASON_SIZE];          /* why there is no device, or no more */
+} machine;
+
+/* ---- asking -------------------------------------------------------------------------------- */
 
 /* The first line of a file, without its end. */
 static bool read_line(const char *path, char line[LINE_SIZE])
@@ -35,29 +52,24 @@ static bool read_line(const char *path, char line[LINE_SIZE])
 }
 
 /* What the kernel calls the CPU. Not every architecture has a name there. */
-static void show_cpu(void)
+static void ask_cpu(machine *m)
 {
     char line[LINE_SIZE];
-    const char *model = NULL;
     FILE *in = fopen("/proc/cpuinfo", "r");
-    while (in && !model && fgets(line, sizeof(line), in)) {
+    while (in && !m->cpu[0] && fgets(line, sizeof(line), in)) {
         char *colon = strchr(line, ':');
         if (!colon || strncmp(line, "model name", strlen("model name")))
             continue;
         line[strcspn(line, "\n")] = 0;
-        model = colon + 1 + strspn(colon + 1, " ");
+        snprintf(m->cpu, sizeof(m->cpu), "%s", colon + 1 + strspn(colon + 1, " "));
     }
     if (in)
         fclose(in);
-    put("cpu");
-    puts(model ? model : "of no known name");
 }
 
-/* "L1d 32K, L2 1024K, L3 32768K", as the kernel lists those of CPU 0. */
-static void show_caches(void)
+/* As the kernel lists those of CPU 0, in KiB. */
+static void ask_caches(machine *m)
 {
-    int shown = 0;
-    put("caches");
     for (int i = 0; i < MOST_CACHES; i++) {
         static const char *const files[] = { "level", "type", "size" };
         char path[LINE_SIZE], lines[3][LINE_SIZE];
@@ -67,95 +79,174 @@ static void show_caches(void)
                      files[f]);
             ok = read_line(path, lines[f]);
         }
-        if (ok && strcmp(lines[1], "Instruction"))
-            printf("%sL%s%s %s", shown++ ? ", " : "", lines[0],
-                   strcmp(lines[1], "Data") ? "" : "d", lines[2]);
+        if (!ok || !strcmp(lines[1], "Instruction"))
+            continue;
+        cache *made = &m->caches[m->ncaches++];
+        snprintf(made->name, sizeof(made->name), "L%.8s%s", lines[0],
+                 strcmp(lines[1], "Data") ? "" : "d");
+        made->kib = strtol(lines[2], NULL, 10);
     }
-    puts(shown ? "" : "not known");
 }
 
-/* A context on the CPU; prints why not. */
-static vjp_context *open_cpu(const command *command)
+/* The name of the instruction set of a context on the CPU; says why not. */
+static bool ask_isa(const command *command, char isa[NAME_SIZE])
 {
     char reason[VJP_REASON_SIZE];
     vjp_context *ctx;
     if (vjp_context_create(NULL, &ctx, reason, sizeof(reason)) != VJP_OK)
-        complain(command, FAILED, "%s", reason);
-    return ctx;
+        return complain(command, false, "%s", reason);
+    snprintf(isa, NAME_SIZE, "%s", vjp_context_isa(ctx));
+    vjp_context_destroy(ctx);
+    return true;
 }
 
-/* The instruction set in use, and the one that would be without VJP_ISA. */
-static int show_isa(const command *command)
+static bool ask_isas(const command *command, machine *m)
 {
     const char *cap = getenv("VJP_ISA");
-    vjp_context *used = open_cpu(command);
+    snprintf(m->cap, sizeof(m->cap), "%s", cap ? cap : "");
+    if (!ask_isa(command, m->isa))
+        return false;
     unsetenv("VJP_ISA");
-    vjp_context *best = used ? open_cpu(command) : NULL;
-    if (best) {
-        const char *isa = vjp_context_isa(used), *most = vjp_context_isa(best);
-        put("isa");
-        if (strcmp(isa, most))
-            printf("%s, capped by VJP_ISA=%s; this CPU has %s\n", isa, cap, most);
-        else
-            printf("%s, the best that this CPU has\n", isa);
-    }
-    vjp_context_destroy(used);
-    vjp_context_destroy(best);
-    return best ? DONE : FAILED;
+    return ask_isa(command, m->best);
 }
 
-static void show_threads(void)
+static void ask_threads(machine *m)
 {
     cpu_set_t set;
-    put("threads");
 #ifdef _OPENMP
     vjp_context *ctx = NULL;
     vjp_context_create(NULL, &ctx, NULL, 0);
-    printf("%d, by OpenMP", (int)vjp_context_threads(ctx));
+    m->threads = (int)vjp_context_threads(ctx);
     vjp_context_destroy(ctx);
-#else
-    printf("1, built without OpenMP");
 #endif
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        printf("; %d CPUs to run on", CPU_COUNT(&set));
-    putchar('\n');
+        m->cpus = CPU_COUNT(&set);
 }
 
 /* Devices are numbered from 0: the first that is refused ends them. */
-static void show_cuda(void)
+static void ask_cuda(machine *m)
 {
-    for (int32_t id = 0; id < MOST_DEVICES; id++) {
-        vjp_context_options options = VJP_CONTEXT_DEFAULTS;
-        char reason[VJP_REASON_SIZE];
+    for (; m->ndevices < MOST_DEVICES; m->ndevices++) {
+        vjp_context_options where = VJP_CONTEXT_DEFAULTS;
         vjp_context *ctx;
-        options.device = VJP_CUDA;
-        options.device_id = id;
-        if (vjp_context_create(&options, &ctx, reason, sizeof(reason)) == VJP_OK) {
-            put("cuda");
-            printf("device %d: %s\n", (int)id, vjp_context_isa(ctx));
-            vjp_context_destroy(ctx);
-        } else {
-            if (id == 0) {
-                put("cuda");
-                printf("none (%s)\n", reason);
-            }
+        where.device = VJP_CUDA;
+        where.device_id = m->ndevices;
+        if (vjp_context_create(&where, &ctx, m->reason, sizeof(m->reason)) != VJP_OK)
             return;
-        }
+        snprintf(m->devices[m->ndevices], NAME_SIZE, "%s", vjp_context_isa(ctx));
+        vjp_context_destroy(ctx);
     }
 }
 
-static int run(const arguments *args)
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void put(const char *what)
+{
+    printf("%-9s ", what);
+}
+
+static void show_caches(const machine *m)
+{
+    put("caches");
+    for (int i = 0; i < m->ncaches; i++)
+        printf("%s%s %ldK", i ? ", " : "", m->caches[i].name, m->caches[i].kib);
+    puts(m->ncaches ? "" : "not known");
+}
+
+static void show_isa(const machine *m)
+{
+    put("isa");
+    if (strcmp(m->isa, m->best))
+        printf("%s, capped by VJP_ISA=%s; this CPU has %s\n", m->isa, m->cap, m->best);
+    else
+        printf("%s, the best that this CPU has\n", m->isa);
+}
+
+static void show_threads(const machine *m)
+{
+    put("threads");
+    if (m->threads)
+        printf("%d, by OpenMP", m->threads);
+    else
+        printf("1, built without OpenMP");
+    if (m->cpus)
+        printf("; %d CPUs to run on", m->cpus);
+    putchar('\n');
+}
+
+static void show_text(const machine *m)
 {
     char version[VERSION_SIZE];
     put("version");
     puts(version_text(version));
-    show_cpu();
-    show_caches();
-    int status = show_isa(args->command);
-    show_threads();
-    show_cuda();
-    return status;
+    put("cpu");
+    puts(m->cpu[0] ? m->cpu : "of no known name");
+    show_caches(m);
+    show_isa(m);
+    show_threads(m);
+    for (int i = 0; i < m->ndevices; i++) {
+        put("cuda");
+        printf("device %d: %s\n", i, m->devices[i]);
+    }
+    if (!m->ndevices) {
+        put("cuda");
+        printf("none (%s)\n", m->reason);
+    }
 }
 
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void show_json(const machine *m)
+{
+    char version[VERSION_SIZE];
+    printf("{");
+    json_member(stdout, "version", version_text(version));
+    printf(",\n ");
+    json_member(stdout, "cpu", m->cpu);
+    printf(",\n \"caches\": [");
+    for (int i = 0; i < m->ncaches; i++) {
+        printf(i ? ", {" : "{");
+        json_member(stdout, "name", m->caches[i].name);
+        printf(", \"bytes\": %ld}", m->caches[i].kib << 10);
+    }
+    printf("],\n ");
+    json_member(stdout, "isa", m->isa);
+    printf(", ");
+    json_member(stdout, "best_isa", m->best);
+    printf(",\n \"threads\": %d, \"cpus\": %d,\n \"cuda\": [", m->threads ? m->threads : 1, m->cpus);
+    for (int i = 0; i < m->ndevices; i++) {
+        printf("%s{\"device\": %d, ", i ? ", " : "", i);
+        json_member(stdout, "isa", m->devices[i]);
+        printf("}");
+    }
+    printf("]");
+    if (!m->ndevices) {
+        printf(", ");
+        json_member(stdout, "no_cuda", m->reason);
+    }
+    printf("}\n");
+}
+
+static int run(const arguments *args)
+{
+    machine m = { .ncaches = 0 };
+    if (!ask_isas(args->command, &m))
+        return FAILED;
+    ask_cpu(&m);
+    ask_caches(&m);
+    ask_threads(&m);
+    ask_cuda(&m);
+    if (option_given(args, "json"))
+        show_json(&m);
+    else
+        show_text(&m);
+    return DONE;
+}
+
+static const option options[] = {
+    { "json", NULL, "as an object of JSON" },
+    { NULL, NULL, NULL },
+};
+
 const command command_info = { "info", NULL, "this machine, as the library sees it",
-                               NULL, NULL, run };
+                               options, NULL, run, NULL };

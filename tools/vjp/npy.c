@@ -245,49 +245,77 @@ static bool describe(const dict *d, vjp_tensor *tensor, char *reason)
     return true;
 }
 
-/* Where the text of the header begins, and its size. */
-static bool find_header(const unsigned char *file, size_t size, size_t *begin, size_t *length,
+/* Where the header's text begins and ends, as far as the first `size` bytes say: an end beyond them
+ * is where there is more to know. */
+static bool find_header(const unsigned char *file, size_t size, size_t *begin, size_t *end,
                         char *reason)
 {
-    if (size < MAGIC_SIZE || memcmp(file, magic, MAGIC_SIZE))
-        return refuse(reason, "%s", size ? "not a .npy file" : "the file is empty");
-    if (size < MAGIC_SIZE + 2)
-        return refuse(reason, "the file ends within its header");
+    *begin = *end = MAGIC_SIZE;
+    if (size < *end)
+        return true;
+    if (memcmp(file, magic, MAGIC_SIZE))
+        return refuse(reason, "not a .npy file");
+    *begin = *end = MAGIC_SIZE + 2;
+    if (size < *end)
+        return true;
     int major = file[MAGIC_SIZE], minor = file[MAGIC_SIZE + 1];
     if (major < 1 || major > 3 || minor != 0)
         return refuse(reason, "version %d.%d of the format is not known, only 1.0 to 3.0", major,
                       minor);
     int bytes = major == 1 ? 2 : 4;
-    *begin = MAGIC_SIZE + 2 + (size_t)bytes;
-    *length = 0;
-    if (size < *begin)
-        return refuse(reason, "the file ends within its header");
+    *begin = *end = MAGIC_SIZE + 2 + (size_t)bytes;
+    if (size < *end)
+        return true;
+    size_t length = 0;
     for (int i = 0; i < bytes; i++)
-        *length |= (size_t)file[MAGIC_SIZE + 2 + i] << (8 * i);
-    if (*length > MOST_HEADER)
-        return refuse(reason, "the header is said to have %zu bytes, more than %d", *length,
+        length |= (size_t)file[MAGIC_SIZE + 2 + i] << (8 * i);
+    if (length > MOST_HEADER)
+        return refuse(reason, "the header is said to have %zu bytes, more than %d", length,
                       MOST_HEADER);
-    if (size - *begin < *length)
-        return refuse(reason, "the file ends within its header");
+    *end += length;
+    return true;
+}
+
+/* The tensor of a header whose text is whole. */
+static bool read_header(const char *begin, const char *end, vjp_tensor *tensor, char *reason)
+{
+    dict d = { 0 };
+    return take_dict(&(cursor){ begin, end, reason }, &d) && describe(&d, tensor, reason);
+}
+
+bool npy_extent(const void *file, size_t size, size_t *extent, char reason[NPY_REASON_SIZE])
+{
+    size_t begin;
+    vjp_tensor tensor;
+    const char *text = file;
+    if (!find_header(file, size, &begin, extent, reason))
+        return false;
+    if (size < *extent)
+        return true;
+    if (!read_header(text + begin, text + *extent, &tensor, reason))
+        return false;
+    *extent += npy_data_size(&tensor); /* less than 2^62 */
     return true;
 }
 
 bool npy_parse(const void *file, size_t size, vjp_tensor *tensor, size_t *offset,
                char reason[NPY_REASON_SIZE])
 {
-    size_t begin = 0, length = 0;
-    dict d = { 0 };
-    if (!find_header(file, size, &begin, &length, reason))
+    size_t begin;
+    const char *text = file;
+    if (!find_header(file, size, &begin, offset, reason))
         return false;
-    const char *text = (const char *)file + begin;
-    if (!take_dict(&(cursor){ text, text + length, reason }, &d) || !describe(&d, tensor, reason))
+    if (size < MAGIC_SIZE)
+        return refuse(reason, "%s", size ? "not a .npy file" : "the file is empty");
+    if (size < *offset)
+        return refuse(reason, "the file ends within its header");
+    if (!read_header(text + begin, text + *offset, tensor, reason))
         return false;
-    *offset = begin + length;
     size_t wanted = npy_data_size(tensor), got = size - *offset;
     if (got < wanted)
         return refuse(reason, "the data are cut off: %zu bytes of %zu", got, wanted);
     if (got > wanted)
-        return refuse(reason, "%zu bytes follow the data", got - wanted);
+        return refuse(reason, "bytes follow the data, which end at byte %zu", *offset + wanted);
     return true;
 }
 

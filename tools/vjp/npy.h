@@ -13,6 +13,8 @@
 
 #include <vjp/vjp.h>
 
+#include "temporary.h"
+
 enum {
     NPY_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a sentence */
 };
@@ -23,6 +25,10 @@ enum {
  * has no name in front. */
 bool npy_parse(const void *file, size_t size, vjp_tensor *tensor, size_t *offset,
                char reason[NPY_REASON_SIZE]);
+
+/* npy_extent - how large a .npy file is that begins with these `size` bytes. Where they do not hold
+ * the whole header, *extent is how many are needed to know more, always more than `size`. */
+bool npy_extent(const void *file, size_t size, size_t *extent, char reason[NPY_REASON_SIZE]);
 
 /* npy_header - the header of a dense row-major tensor of that dtype and shape: writes and returns
  * a multiple of 64 bytes. */
@@ -46,7 +52,7 @@ typedef struct npy_input {
 } npy_input;
 
 /* npy_open - open a file, or "-" for standard input. What is no regular file, such as a pipe, is
- * read into memory. */
+ * read into memory, one byte past the end that its header gives it. */
 bool npy_open(const char *path, npy_input *input, char reason[NPY_REASON_SIZE]);
 
 /* npy_close - give back what npy_open took. An input of zeros is allowed. */
@@ -57,17 +63,16 @@ void npy_close(npy_input *input);
 typedef struct npy_output {
     void *data;      /* to be filled; zeros at first */
     char *target;    /* where it will appear, links followed; NULL: standard output */
-    char *temporary; /* where it is until then */
+    temporary file;  /* what it is until then */
     void *mapped;
     size_t size;
-    int fd;
 } npy_output;
 
 /* npy_create - make room for a dense row-major tensor of that dtype and shape, in a temporary file
- * beside `path`. Nothing is changed at `path` itself before npy_commit. "-" is standard output,
- * for which the tensor is kept in memory. A signal that ends the program removes the temporary
- * files first. */
-bool npy_create(const char *path, const vjp_tensor *tensor, npy_output *output,
+ * in the folder of `path`. Nothing is changed at `path` itself before npy_commit. "-" is standard
+ * output, for which the tensor is kept in memory. A terminal and a file that is read-only are refused
+ * without force. */
+bool npy_create(const char *path, bool force, const vjp_tensor *tensor, npy_output *output,
                 char reason[NPY_REASON_SIZE]);
 
 /* npy_commit - let all outputs appear: standard output first, then the files, each at once, and

@@ -18,13 +18,15 @@ enum {
     FIRST_READ = 1 << 16
 };
 
-/* All that is left to read. */
-static bool read_all(int fd, npy_input *input)
+/* Read until there are `wanted` bytes, or until the file ends. Room is made as bytes come: a header
+ * may promise anything. */
+static bool read_up_to(int fd, npy_input *input, size_t wanted)
 {
-    size_t room = 0;
-    for (;;) {
+    size_t room = input->size;
+    while (input->size < wanted) {
         if (input->size == room) {
-            room = room ? 2 * room : FIRST_READ;
+            room = room < FIRST_READ / 2 ? FIRST_READ : 2 * room;
+            room = room < wanted ? room : wanted;
             void *more = realloc(input->read, room);
             if (!more)
                 return false;
@@ -37,23 +39,40 @@ static bool read_all(int fd, npy_input *input)
             return false;
         input->size += got > 0 ? (size_t)got : 0;
     }
+    return true;
 }
 
-/* The bytes of the file; errno says why not. Standard input may be a regular file of which
+/* A stream, which may have no end: what its first bytes say is asked before more are read. NULL, or
+ * what is wrong, which may be in `sentence`. */
+static const char *read_stream(int fd, npy_input *input, char sentence[NPY_REASON_SIZE])
+{
+    for (bool whole = false; !whole;) {
+        size_t extent;
+        if (!npy_extent(input->read, input->size, &extent, sentence))
+            return sentence;
+        whole = input->size == extent; /* one byte more shows whether it ends here */
+        if (!read_up_to(fd, input, extent + whole))
+            return strerror(errno);
+        whole |= input->size < extent; /* it ended early */
+    }
+    return NULL;
+}
+
+/* The bytes of the file; NULL, or what is wrong. Standard input may be a regular file of which
  * something has been read already: then it is read on. */
-static bool load(int fd, npy_input *input)
+static const char *load(int fd, npy_input *input, char sentence[NPY_REASON_SIZE])
 {
     struct stat status;
     if (fstat(fd, &status))
-        return false;
+        return strerror(errno);
     if (!S_ISREG(status.st_mode) || status.st_size == 0 || lseek(fd, 0, SEEK_CUR) != 0)
-        return read_all(fd, input);
+        return read_stream(fd, input, sentence);
     void *mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped == MAP_FAILED)
-        return false;
+        return strerror(errno);
     input->mapped = mapped;
     input->size = (size_t)status.st_size;
-    return true;
+    return NULL;
 }
 
 /* The library wants elements at multiples of their size. A header may have any length. */
@@ -78,15 +97,13 @@ bool npy_open(const char *path, npy_input *input, char reason[NPY_REASON_SIZE])
     size_t offset = 0;
     *input = (npy_input){ 0 };
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && load(fd, input);
-    const char *trouble = ok ? NULL : strerror(errno);
+    const char *trouble = fd >= 0 ? load(fd, input, sentence) : strerror(errno);
+    const char *file = input->mapped ? input->mapped : input->read;
     if (fd >= 0 && !standard)
         close(fd);
-    if (ok && !npy_parse(input->mapped ? input->mapped : input->read, input->size, &input->tensor,
-                         &offset, sentence))
+    if (!trouble && !npy_parse(file, input->size, &input->tensor, &offset, sentence))
         trouble = sentence;
-    if (!trouble &&
-        !align(input, (const char *)(input->mapped ? input->mapped : input->read) + offset))
+    if (!trouble && !align(input, file + offset))
         trouble = strerror(errno);
     if (!trouble)
         return true;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - a .npy file as an output: a temporary file beside the target, mapped to be filled,
- * renamed onto the target at the end. Whatever happens before that, the target is as it was and
- * the temporary file goes. */
+/* npy_write.c - a .npy file as an output: a temporary file, mapped to be filled, which takes the
+ * target's name at the end. Whatever happens before that, the target is as it was and the temporary
+ * file goes. */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,62 +15,6 @@
 #include <unistd.h>
 
 #include "npy.h"
-
-/* ---- signals ------------------------------------------------------------------------------- */
-
-enum {
-    MOST_TEMPORARIES = 16
-};
-
-/* What a signal has to remove. */
-static char *volatile temporaries[MOST_TEMPORARIES];
-
-static void forget(const char *temporary)
-{
-    for (int i = 0; i < MOST_TEMPORARIES; i++)
-        if (temporaries[i] == temporary)
-            temporaries[i] = NULL;
-}
-
-static bool remember(char *temporary)
-{
-    for (int i = 0; i < MOST_TEMPORARIES; i++) {
-        if (!temporaries[i]) {
-            temporaries[i] = temporary;
-            return true;
-        }
-    }
-    errno = EMFILE;
-    return false;
-}
-
-static void clean_up(int number)
-{
-    static const char lost[] = "vjp: a mapped file was cut short, or its disk is full\n";
-    for (int i = 0; i < MOST_TEMPORARIES; i++)
-        if (temporaries[i])
-            unlink(temporaries[i]);
-    if (number == SIGBUS) {
-        ssize_t ignored = write(STDERR_FILENO, lost, sizeof(lost) - 1);
-        (void)ignored;
-        _exit(1);
-    }
-    raise(number); /* held back until this returns, and then fatal: the handler is gone */
-}
-
-static void catch_signals(void)
-{
-    static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGBUS };
-    static bool done;
-    struct sigaction action = { .sa_handler = clean_up, .sa_flags = (int)SA_RESETHAND }, before;
-    if (done)
-        return;
-    done = true;
-    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-        if (!sigaction(fatal[i], NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(fatal[i], &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file over its limit is an error like others: EFBIG */
-}
 
 /* ---- one output ---------------------------------------------------------------------------- */
 
@@ -100,14 +43,11 @@ static char *beside(const char *path, const char *name)
  * signal instead of an error. */
 static bool make_file(npy_output *output)
 {
-    if (!output->temporary || !remember(output->temporary))
+    if (!output->target || !temporary_open(&output->file, output->target))
         return false;
-    output->fd = mkstemp(output->temporary);
-    if (output->fd < 0)
-        return false;
-    int error = posix_fallocate(output->fd, 0, (off_t)output->size);
+    int fd = output->file.fd, error = posix_fallocate(fd, 0, (off_t)output->size);
     if (error == EOPNOTSUPP || error == EINVAL) /* not every file system and C library can */
-        error = ftruncate(output->fd, (off_t)output->size) ? errno : 0;
+        error = ftruncate(fd, (off_t)output->size) ? errno : 0;
     errno = error;
     return !error;
 }
@@ -138,7 +78,7 @@ static char *resolve(const char *path)
 }
 
 /* The target and its temporary file; NULL, or what is wrong. */
-static const char *open_target(const char *path, npy_output *output)
+static const char *open_target(const char *path, bool force, npy_output *output)
 {
     struct stat status, link;
     bool exists = !stat(path, &status);
@@ -146,26 +86,28 @@ static const char *open_target(const char *path, npy_output *output)
         return "not a regular file; - is standard output";
     if (!exists && errno == ENOENT && !lstat(path, &link))
         return "a link to a file that is not there";
+    if (exists && !force && (!(status.st_mode & 0222) || access(path, W_OK)))
+        return "read-only; --force replaces it";
     output->target = resolve(path);
-    if (output->target)
-        output->temporary = beside(output->target, ".vjp-XXXXXX");
-    if (!make_file(output) || !set_permissions(output->fd, exists ? &status : NULL))
+    if (!make_file(output) || !set_permissions(output->file.fd, exists ? &status : NULL))
         return strerror(errno);
     return NULL;
 }
 
-bool npy_create(const char *path, const vjp_tensor *tensor, npy_output *output,
+bool npy_create(const char *path, bool force, const vjp_tensor *tensor, npy_output *output,
                 char reason[NPY_REASON_SIZE])
 {
     char header[NPY_HEADER_SIZE];
     size_t header_size = npy_header(tensor, header);
     bool standard = !strcmp(path, "-");
-    *output = (npy_output){ .size = header_size + npy_data_size(tensor), .fd = -1 };
-    catch_signals();
-    const char *trouble = standard ? NULL : open_target(path, output);
+    *output = (npy_output){ .size = header_size + npy_data_size(tensor), .file = { .fd = -1 } };
+    temporary_guard();
+    const char *trouble = !standard ? open_target(path, force, output) : NULL;
+    if (standard && !force && isatty(STDOUT_FILENO))
+        trouble = "a terminal; --force writes to it";
     if (!trouble) {
         int flags = standard ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-        void *mapped = mmap(NULL, output->size, PROT_READ | PROT_WRITE, flags, output->fd, 0);
+        void *mapped = mmap(NULL, output->size, PROT_READ | PROT_WRITE, flags, output->file.fd, 0);
         if (mapped == MAP_FAILED)
             trouble = strerror(errno);
         else
@@ -197,17 +139,14 @@ static bool write_standard(const npy_output *output)
 bool npy_commit(npy_output *outputs, int count, char reason[NPY_REASON_SIZE])
 {
     for (int i = 0; i < count; i++) /* errors of the disk itself show here */
-        if (outputs[i].target && fsync(outputs[i].fd))
+        if (outputs[i].target && fsync(outputs[i].file.fd))
             return refuse(reason, &outputs[i], NULL, strerror(errno));
     for (int i = 0; i < count; i++)
         if (!outputs[i].target && !write_standard(&outputs[i]))
             return refuse(reason, &outputs[i], NULL, strerror(errno));
     for (int i = 0; i < count; i++) {
-        if (outputs[i].target && rename(outputs[i].temporary, outputs[i].target))
+        if (outputs[i].target && !temporary_appear(&outputs[i].file, outputs[i].target))
             return refuse(reason, &outputs[i], NULL, strerror(errno));
-        forget(outputs[i].temporary);
-        free(outputs[i].temporary);
-        outputs[i].temporary = NULL;
         npy_abandon(&outputs[i]);
     }
     return true;
@@ -217,13 +156,7 @@ void npy_abandon(npy_output *output)
 {
     if (output->mapped)
         munmap(output->mapped, output->size);
-    if (output->temporary && output->fd >= 0)
-        unlink(output->temporary);
-    if (output->fd >= 0 && output->target)
-        close(output->fd);
-    if (output->temporary)
-        forget(output->temporary);
-    free(output->temporary);
+    temporary_close(&output->file);
     free(output->target);
-    *output = (npy_output){ .fd = -1 };
+    *output = (npy_output){ 0 };
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "ops_json.h"
 #include "tool.h"
 
 enum {
@@ -105,13 +106,30 @@ static int show(const command *command, const vjp_op_info *op)
     return DONE;
 }
 
-static int run(const arguments *args)
+static int show_one(const arguments *args, const char *name)
 {
-    const char *name = operand(args, 0);
-    if (name) {
-        const vjp_op_info *op = find_op(args->command, name);
-        return op ? show(args->command, op) : MISUSED;
+    const vjp_op_info *op = find_op(args->command, name);
+    if (!op)
+        return MISUSED;
+    if (!option_given(args, "json"))
+        return show(args->command, op);
+    ops_show_json(op);
+    putchar('\n');
+    return DONE;
+}
+
+static int list_json(void)
+{
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        fputs(i ? ",\n " : "[", stdout);
+        ops_show_json(vjp_op_at(i));
     }
+    printf("]\n");
+    return DONE;
+}
+
+static int list(void)
+{
     int width = 0;
     for (int32_t i = 0; i < vjp_op_count(); i++)
         if ((int)strlen(vjp_op_at(i)->name) > width)
@@ -123,5 +141,18 @@ static int run(const arguments *args)
     return DONE;
 }
 
+static int run(const arguments *args)
+{
+    const char *name = operand(args, 0);
+    if (name)
+        return show_one(args, name);
+    return option_given(args, "json") ? list_json() : list();
+}
+
+static const option options[] = {
+    { "json", NULL, "as JSON: a list of objects, or one object" },
+    { NULL, NULL, NULL },
+};
+
 const command command_ops = { "ops", "[NAME]", "the operators, or one of them in full",
-                              NULL, NULL, run };
+                              options, NULL, run, NULL };

@@ -10,12 +10,14 @@
 #include <vjp/vjp.h>
 
 #include "describe.h"
+#include "guess.h"
 #include "npy.h"
 #include "tool.h"
 
 static const option options[] = {
     { "threads", "N", "use at most N threads; 0, the default: as many as OpenMP offers" },
     { "wide", "DTYPE", "the dtype of outputs that may be wider than the inputs" },
+    { "force", NULL, "write to a terminal, and replace a file that is read-only" },
     { NULL, NULL, NULL },
 };
 
@@ -61,6 +63,21 @@ static bool is_known(const call *c, const char *name)
     return false;
 }
 
+/* The option by which something else was meant. */
+static int unknown(const call *c, const char *name)
+{
+    char words[GUESS_SIZE];
+    guess g = { .word = name };
+    for (int32_t i = 0; i < c->ntensors; i++)
+        guess_try(&g, tensor_name(c, i));
+    for (int32_t i = 0; i < c->op->nattrs; i++)
+        guess_try(&g, vjp_op_attr(c->op, i)->name);
+    guess_options(&g, c->args->command);
+    return complain(c->args->command, MISUSED,
+                    "--%s: %s has no such tensor or attribute;%s see vjp run %s --help", name,
+                    c->op->name, guess_words(&g, "--", words), c->op->name);
+}
+
 static int check_names(call *c)
 {
     const command *command = c->args->command;
@@ -73,9 +90,7 @@ static int check_names(call *c)
     c->ntensors = c->op->ninputs + c->op->noutputs;
     for (int i = 0; i < c->args->count; i++)
         if (c->args->at[i].name && !is_known(c, c->args->at[i].name))
-            return complain(command, MISUSED,
-                            "--%s: %s has no such tensor or attribute; see vjp ops %s",
-                            c->args->at[i].name, name, name);
+            return unknown(c, c->args->at[i].name);
     return DONE;
 }
 
@@ -156,10 +171,25 @@ static int open_inputs(call *c)
     return DONE;
 }
 
+/* What the rule VJP_DTYPE_WIDE allows. */
+static int check_wide(const call *c)
+{
+    vjp_dtype dtype = c->inputs[0].tensor.dtype;
+    bool narrow = vjp_dtype_size(dtype) < vjp_dtype_size(VJP_F32);
+    if (!c->wide || c->wide == dtype || (c->wide == VJP_F32 && narrow))
+        return DONE;
+    return complain(c->args->command, MISUSED,
+                    "--wide: %s is not allowed with inputs of %s; outputs may be f32 where inputs "
+                    "are f16 or bf16",
+                    vjp_dtype_name(c->wide), vjp_dtype_name(dtype));
+}
+
 /* An output is dense, in the shape and dtype of the first input that follows the same rule. Where
  * no input may be wide, an output is so by --wide. */
 static int describe_outputs(call *c)
 {
+    if (check_wide(c) != DONE)
+        return MISUSED;
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++) {
         const vjp_tensor_info *output = vjp_op_tensor(c->op, i);
         const vjp_tensor *shape = &c->inputs[0].tensor;
@@ -200,9 +230,10 @@ static int make_plan(call *c)
 static int create_outputs(call *c)
 {
     char reason[NPY_REASON_SIZE];
+    bool force = option_given(c->args, "force");
     for (int32_t i = 0; i < c->op->noutputs; i++) {
         const char *name = tensor_name(c, c->op->ninputs + i);
-        if (!npy_create(option_given(c->args, name), &c->outcomes[i], &c->outputs[i], reason))
+        if (!npy_create(option_given(c->args, name), force, &c->outcomes[i], &c->outputs[i], reason))
             return complain(c->args->command, FAILED, "--%s: %s", name, reason);
         for (int32_t j = 0; j < i; j++)
             if (c->outputs[i].target && c->outputs[j].target &&
@@ -218,8 +249,8 @@ static int compute(call *c)
     void *buffers[MAX_ARGUMENTS];
     char reason[NPY_REASON_SIZE];
     size_t size = vjp_plan_workspace_size(c->plan);
-    c->workspace = malloc(size ? size : 1);
-    if (!c->workspace)
+    c->workspace = size ? malloc(size) : NULL;
+    if (size && !c->workspace)
         return complain(c->args->command, FAILED, "no memory for a workspace of %zu bytes", size);
     for (int32_t i = 0; i < c->op->ninputs; i++)
         buffers[i] = (void *)c->inputs[i].data; /* inputs are not written */
@@ -262,7 +293,7 @@ static int run(const arguments *args)
 const command command_run = {
     "run", "NAME", "run an operator on .npy files", options,
     "--TENSOR FILE... [--ATTRIBUTE VALUE]...\n\n"
-    "`vjp ops NAME` lists an operator's tensors and attributes. Every tensor has a FILE;\n"
+    "`vjp run NAME --help` lists an operator's tensors and attributes. Every tensor has a FILE;\n"
     "- is standard input or standard output.",
-    run
+    run, run_help
 };

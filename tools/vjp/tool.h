@@ -52,6 +52,7 @@ struct command {
     const char *others;    /* how the help shows options that are not in the table, which the
                               command looks up itself; NULL: there are none */
     int (*run)(const arguments *args);
+    int (*help)(const arguments *args); /* in place of show_help; may be NULL */
 };
 
 extern const command command_info, command_ops, command_run, command_check, command_bench;
@@ -59,7 +60,8 @@ extern const command command_info, command_ops, command_run, command_check, comm
 /* ---- arguments.c -------------------------------------------------------------------------- */
 
 /* parse - argv[0 ..] against the command's options; says what is wrong and returns false. An
- * option is "--name value" or "--name=value", "--" ends the options, and "-" is an operand. */
+ * option is "--name value" or "--name=value", "-h" is --help, "--" ends the options, and "-" is an
+ * operand. In names of options that are not in the table a dash becomes an underscore. */
 bool parse(const command *command, int argc, char **argv, arguments *args);
 
 /* option_given - the option's value, its last one if it was repeated ("" for a flag); NULL if it
@@ -72,7 +74,9 @@ const char *operand(const arguments *args, int index);
 bool option_number(const arguments *args, const char *name, int64_t low, int64_t high,
                    int64_t otherwise, int64_t *number);
 
-/* find_op - the operator of that name; says so and returns NULL if there is none. */
+/* op_named - the operator of that name or title; NULL if there is none. find_op - the same, and says
+ * so. */
+const vjp_op_info *op_named(const char *name);
 const vjp_op_info *find_op(const command *command, const char *name);
 
 /* version_text - the library's version, "0.1.0". */
@@ -86,8 +90,18 @@ const char *version_text(char text[VERSION_SIZE]);
  * is not copied. */
 bool attribute_value(const vjp_attr_info *info, const char *text, vjp_attr *attr);
 
-/* show_help - the command's own help, on standard output. */
+/* show_help - the command's own help, on standard output; show_options - the list in it;
+ * show_option - a line of that. */
 void show_help(const command *command);
+void show_options(const command *command);
+void show_option(const option *o);
+
+/* guess_options - the command's options as candidates for what was meant. */
+struct guess;
+void guess_options(struct guess *g, const command *command);
+
+/* run_help - the help of `vjp run`; with an operator, its tensors and attributes too. */
+int run_help(const arguments *args);
 
 /* complain - "vjp COMMAND: ..." on standard error, and the status to return. */
 int complain(const command *command, int status, const char *format, ...)

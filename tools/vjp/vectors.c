@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vectors.c - vjp check --vectors DIR: the operators over the files of a folder like
- * conformance/vectors, which conformance/README.md describes. Each case is one check. */
+ * conformance/vectors, which conformance/README.md describes. Each case is one check; so is a file
+ * or a list of cases that cannot be read. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,141 +15,163 @@
 #include "base.h"
 #include "check.h"
 #include "dtypes.h"
-#include "npy.h"
+#include "json.h"
+#include "safetensors.h"
 
 enum {
-    MOST_LINE = 1024,
     ENDS = 2 /* the lowest and the highest value allowed */
 };
 
-/* One line of cases.txt and its files. */
+static const char *const suffixes[ENDS] = { ".low", ".high" };
+
+/* One case of a file: what the list of cases says about it, and its tensors. */
 typedef struct vector_case {
-    const char *directory, *name;
+    const safetensors *file;
+    char *name;
     problem p;
-    npy_input inputs[PROBLEM_TENSORS];
-    npy_input expected[PROBLEM_TENSORS], ends[PROBLEM_TENSORS][ENDS];
-    char failure[NPY_REASON_SIZE];
+    char *values[PROBLEM_ATTRS]; /* as text, which attributes that are strings point to */
+    int64_t strides[PROBLEM_TENSORS][VJP_MAX_DIMS];
+    int64_t nstrides[PROBLEM_TENSORS]; /* 0: dense */
+    const safetensor *tensors[PROBLEM_TENSORS];
+    const safetensor *ends[PROBLEM_TENSORS][ENDS]; /* of outputs */
+    char failure[VJP_REASON_SIZE];
 } vector_case;
 
 static bool refuse(vector_case *v, const char *word, const char *why)
 {
-    snprintf(v->failure, sizeof(v->failure), "%.200s: %s", word, why);
+    snprintf(v->failure, sizeof(v->failure), "%.100s: %s", word, why);
     return false;
 }
 
-/* ---- the line ------------------------------------------------------------------------------ */
+/* ---- the list of cases --------------------------------------------------------------------- */
 
-static bool read_attribute(vector_case *v, char *word, char *value)
+/* "attributes": {"NAME": VALUE, ...} */
+static void read_attributes(vector_case *v, json *j)
 {
-    *value++ = 0;
-    for (int32_t i = 0; i < v->p.op->nattrs; i++) {
-        const vjp_attr_info *info = vjp_op_attr(v->p.op, i);
+    json_open(j, '{');
+    for (int64_t n = 0; json_more(j, '}', n); n++) {
+        char *name = json_key(j), *text = json_scalar(j);
+        const vjp_attr_info *info = NULL;
         vjp_attr attr;
-        if (strcmp(info->name, word))
-            continue;
-        if (v->p.nattrs == PROBLEM_ATTRS || !attribute_value(info, value, &attr))
-            return refuse(v, word, "is not such a value");
-        problem_add_attr(&v->p, attr);
-        return true;
-    }
-    return refuse(v, word, "there is no such attribute");
-}
-
-static bool read_strides(vector_case *v, char *word, char *text)
-{
-    *text++ = 0;
-    for (int32_t t = 0; t < v->p.ntensors; t++) {
-        vjp_tensor *tensor = &v->p.tensors[t];
-        if (strcmp(vjp_op_tensor(v->p.op, t)->name, word))
-            continue;
-        for (int32_t d = 0; d < tensor->ndim; d++) {
-            tensor->strides[d] = strtoll(text, &text, 10);
-            text += *text == ',';
+        for (int32_t i = 0; name && i < v->p.op->nattrs; i++)
+            if (!strcmp(vjp_op_attr(v->p.op, i)->name, name))
+                info = vjp_op_attr(v->p.op, i);
+        if (text && v->p.nattrs < PROBLEM_ATTRS && info && attribute_value(info, text, &attr)) {
+            v->values[v->p.nattrs] = text;
+            problem_add_attr(&v->p, attr);
+        } else {
+            json_fail(j, "attributes: there is no such attribute, or it has no such value");
+            free(text);
         }
-        return !*text || refuse(v, word, "has fewer dims than that");
+        free(name);
     }
-    return refuse(v, word, "there is no such tensor");
 }
 
-/* The name and the operator. `rest` is what follows. */
-static bool read_operator(vector_case *v, char *line, char **rest)
+/* "strides": {"TENSOR": [NUMBER, ...], ...} */
+static void read_strides(vector_case *v, json *j)
 {
-    char *name = strtok_r(line, " \n", rest), *op = strtok_r(NULL, " \n", rest);
-    v->name = name ? name : "";
-    if (!op || !vjp_op_find(op))
-        return refuse(v, op ? op : v->name, "there is no such operator");
-    v->p = problem_start(op);
-    return true;
+    json_open(j, '{');
+    for (int64_t n = 0; json_more(j, '}', n); n++) {
+        char *name = json_key(j);
+        int32_t t = 0;
+        while (name && t < v->p.ntensors && strcmp(vjp_op_tensor(v->p.op, t)->name, name))
+            t++;
+        if (name && t == v->p.ntensors)
+            json_fail(j, "strides: there is no such tensor");
+        free(name);
+        json_open(j, '[');
+        for (int64_t d = 0; json_more(j, ']', d); d++) {
+            if (d == VJP_MAX_DIMS) {
+                json_fail(j, "strides: more than a tensor has dims");
+                break;
+            }
+            v->strides[t][d] = json_integer(j);
+            v->nstrides[t] = d + 1;
+        }
+    }
 }
 
-/* ---- the files ----------------------------------------------------------------------------- */
-
-static bool open_tensor(vector_case *v, const char *name, const char *suffix, npy_input *input)
+/* {"name": "...", "attributes": {...}, "strides": {...}}, of which only the name must be there. */
+static void read_case(vector_case *v, json *j)
 {
-    char path[4096];
-    int length = snprintf(path, sizeof(path), "%s/%s/%s%s.npy", v->directory, v->name, name, suffix);
-    if (length < 0 || (size_t)length >= sizeof(path))
-        return refuse(v, v->name, "the path is too long");
-    return npy_open(path, input, v->failure);
+    json_open(j, '{');
+    for (int64_t n = 0; json_more(j, '}', n); n++) {
+        char *key = json_key(j);
+        if (key && !strcmp(key, "name") && !v->name)
+            v->name = json_string(j);
+        else if (key && !strcmp(key, "attributes") && !v->p.nattrs)
+            read_attributes(v, j);
+        else if (key && !strcmp(key, "strides"))
+            read_strides(v, j);
+        else
+            json_fail(j, "a key other than name, attributes and strides, or one of them twice");
+        free(key);
+    }
+    if (!v->name)
+        json_fail(j, "a case has no name");
 }
 
-static bool open_files(vector_case *v)
+/* ---- the tensors --------------------------------------------------------------------------- */
+
+static bool find_tensor(vector_case *v, const char *name, const char *suffix,
+                        const safetensor **found)
+{
+    char full[VJP_REASON_SIZE];
+    int length = snprintf(full, sizeof(full), "%s/%s%s", v->name, name, suffix);
+    *found = length > 0 && (size_t)length < sizeof(full) ? safetensors_find(v->file, full) : NULL;
+    if (!*found)
+        return refuse(v, full, "there is no such tensor");
+    return (*found)->dtype || refuse(v, full, "the library does not have its dtype");
+}
+
+static bool is_same_kind(const safetensor *a, const safetensor *b)
+{
+    return a->dtype == b->dtype && a->ndim == b->ndim &&
+           !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof(a->shape[0]));
+}
+
+/* The description of tensor t: dense, unless the case asks for strides. */
+static bool lay_out(vector_case *v, int32_t t)
+{
+    const safetensor *found = v->tensors[t];
+    const char *name = vjp_op_tensor(v->p.op, t)->name;
+    if (v->nstrides[t] && v->nstrides[t] != found->ndim)
+        return refuse(v, name, "it has not as many strides as dims");
+    vjp_status status =
+        v->nstrides[t] ? vjp_tensor_strided(found->dtype, found->ndim, found->shape, v->strides[t],
+                                            &v->p.tensors[t])
+                       : vjp_tensor_contiguous(found->dtype, found->ndim, found->shape,
+                                               &v->p.tensors[t]);
+    return status == VJP_OK || refuse(v, name, vjp_status_string(status));
+}
+
+static bool find_tensors(vector_case *v)
 {
     for (int32_t t = 0; t < v->p.ntensors; t++) {
         const char *name = vjp_op_tensor(v->p.op, t)->name;
-        int32_t o = t - v->p.op->ninputs;
-        npy_input *input = o < 0 ? &v->inputs[t] : &v->expected[o];
-        if (!open_tensor(v, name, "", input))
+        if (!find_tensor(v, name, "", &v->tensors[t]) || !lay_out(v, t))
             return false;
-        v->p.tensors[t] = input->tensor;
-        if (o >= 0 && (!open_tensor(v, name, ".low", &v->ends[o][0]) ||
-                       !open_tensor(v, name, ".high", &v->ends[o][1])))
-            return false;
-        for (int e = 0; e < ENDS && o >= 0; e++)
-            if (!tensor_same_shape(&v->ends[o][e].tensor, &input->tensor) ||
-                v->ends[o][e].tensor.dtype != input->tensor.dtype)
-                return refuse(v, name, "its files differ in shape or dtype");
-    }
-    return true;
-}
-
-static void close_files(vector_case *v)
-{
-    for (int32_t t = 0; t < PROBLEM_TENSORS; t++) {
-        npy_close(&v->inputs[t]);
-        npy_close(&v->expected[t]);
-        for (int e = 0; e < ENDS; e++)
-            npy_close(&v->ends[t][e]);
-    }
-}
-
-static bool read_case(vector_case *v, char *line)
-{
-    char *rest = NULL, *word;
-    if (!read_operator(v, line, &rest) || !open_files(v))
-        return false;
-    while ((word = strtok_r(NULL, " \n", &rest)) != NULL) {
-        char *equals = strchr(word, '='), *colon = strchr(word, ':');
-        if (equals ? !read_attribute(v, word, equals)
-                   : colon ? !read_strides(v, word, colon) : !refuse(v, word, "means nothing"))
-            return false;
+        for (int e = 0; e < ENDS && t >= v->p.op->ninputs; e++) {
+            if (!find_tensor(v, name, suffixes[e], &v->ends[t][e]))
+                return false;
+            if (!is_same_kind(v->ends[t][e], v->tensors[t]))
+                return refuse(v, name, "its ends differ from it in shape or dtype");
+        }
     }
     return true;
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The values of the files, in the layout of the case. */
+/* The values of the file, in the layout of the case. */
 static void fill_inputs(const vector_case *v, probe *t)
 {
     for (int32_t i = 0; i < v->p.op->ninputs; i++) {
-        const npy_input *input = &v->inputs[i];
-        ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(input->tensor.dtype);
-        const unsigned char *from = input->data;
+        ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(v->tensors[i]->dtype);
+        const unsigned char *from = v->tensors[i]->data;
         unsigned char *origin = t->image[i] + t->start[i];
-        walk file = walk_tensor(&input->tensor);
-        for (walk w = walk_tensor(&v->p.tensors[i]); w.more; walk_next(&w), walk_next(&file))
-            memcpy(origin + w.offset * size, from + file.offset * size, (size_t)size);
+        for (walk w = walk_tensor(&v->p.tensors[i]); w.more; walk_next(&w), from += size)
+            memcpy(origin + w.offset * size, from, (size_t)size);
     }
 }
 
@@ -158,73 +185,125 @@ static bool is_allowed(double expected, double low, double high, double got)
     return low <= got && got <= high;
 }
 
-static double read_at(const npy_input *input, int64_t offset)
+static double read_at(const safetensor *tensor, int64_t index)
 {
-    const unsigned char *data = input->data;
-    vjp_dtype dtype = input->tensor.dtype;
-    return element_read(dtype, data + offset * (ptrdiff_t)vjp_dtype_size(dtype));
+    const unsigned char *data = tensor->data;
+    return element_read(tensor->dtype, data + (size_t)index * vjp_dtype_size(tensor->dtype));
 }
 
 static bool compare(const vector_case *v, probe *t)
 {
     const uint64_t *bits = t->device.bits;
-    for (int32_t o = 0; o < v->p.op->noutputs; o++) {
-        const npy_input *file = &v->expected[o], *ends = v->ends[o];
-        vjp_dtype dtype = file->tensor.dtype;
-        walk low_at = walk_tensor(&ends[0].tensor), high_at = walk_tensor(&ends[1].tensor);
-        int64_t index = 0;
-        for (walk w = walk_tensor(&file->tensor); w.more; walk_next(&w), index++) {
-            double expected = read_at(file, w.offset), got = element_from_bits(dtype, *bits++);
-            double low = read_at(&ends[0], low_at.offset), high = read_at(&ends[1], high_at.offset);
+    for (int32_t o = v->p.op->ninputs; o < v->p.ntensors; o++) {
+        const safetensor *exact = v->tensors[o];
+        for (int64_t i = 0, n = tensor_count(&v->p.tensors[o]); i < n; i++) {
+            double expected = read_at(exact, i), got = element_from_bits(exact->dtype, *bits++);
+            double low = read_at(v->ends[o][0], i), high = read_at(v->ends[o][1], i);
             if (!is_allowed(expected, low, high, got))
                 return probe_fail(t, "%s: element %lld of %s is %a, not %a (allowed: %a to %a)",
-                                  v->name, (long long)index,
-                                  vjp_op_tensor(v->p.op, v->p.op->ninputs + o)->name, got, expected,
-                                  low, high);
-            walk_next(&low_at);
-            walk_next(&high_at);
+                                  v->name, (long long)i, vjp_op_tensor(v->p.op, o)->name, got,
+                                  expected, low, high);
         }
     }
     return true;
 }
 
-static void check_case(checks *c, const char *directory, char *line)
+/* What cannot be read is a check that fails. */
+__attribute__((format(printf, 3, 4))) static void fail(checks *c, const vjp_op_info *op,
+                                                       const char *format, ...)
 {
-    vector_case v = { .directory = directory };
+    probe t = { .p = { .op = op } };
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t.failure, sizeof(t.failure), format, arguments);
+    va_end(arguments);
+    checks_count(c, &t, false);
+}
+
+static void check_case(checks *c, const char *path, vector_case *v)
+{
     probe t = { .number = 0 };
-    if (!read_case(&v, line)) {
-        t.p = v.p.op ? v.p : problem_start(vjp_op_at(0)->name); /* something to describe */
-        t.p.ntensors = 0;
-        probe_fail(&t, "%s: %.800s", v.name, v.failure);
-        checks_count(c, &t, false);
-    } else {
-        bool passed = probe_open_blank(&t, &v.p, &c->host, &c->device);
-        if (passed)
-            fill_inputs(&v, &t);
-        passed = passed && probe_run(&t, &t.device, c->context, ON_DEFAULT_STREAM, 0xa5) &&
-                 compare(&v, &t);
-        checks_count(c, &t, passed);
-        probe_close(&t);
+    if (!find_tensors(v)) {
+        fail(c, v->p.op, "%.600s: %s", path, v->failure);
+        return;
     }
-    close_files(&v);
+    bool passed = probe_open_blank(&t, &v->p, &c->host, &c->device);
+    if (passed)
+        fill_inputs(v, &t);
+    passed = passed && probe_run(&t, &t.device, c->context, ON_DEFAULT_STREAM, 0xa5) &&
+             compare(v, &t);
+    checks_count(c, &t, passed);
+    probe_close(&t);
+}
+
+/* ---- the files ----------------------------------------------------------------------------- */
+
+/* The cases of a file. Returns how many; a list that breaks off counts as one more. */
+static int64_t check_cases(checks *c, const char *path, const safetensors *file,
+                           const vjp_op_info *op, const char *list, bool dry)
+{
+    json j = json_start(list, strlen(list));
+    int64_t n = 0;
+    json_open(&j, '[');
+    for (; json_more(&j, ']', n) && !c->device.error; n++) {
+        vector_case v = { .file = file, .p = problem_start(op->name) };
+        read_case(&v, &j);
+        if (!j.error && !dry)
+            check_case(c, path, &v);
+        for (int32_t i = 0; i < v.p.nattrs; i++)
+            free(v.values[i]);
+        free(v.name);
+        if (j.error)
+            break;
+    }
+    if (j.error && !dry)
+        fail(c, op, "%.600s: __metadata__, case %lld: %s", path, (long long)n, j.error);
+    return n + (j.error != NULL);
+}
+
+static int64_t check_file(checks *c, const char *path, bool dry)
+{
+    safetensors file;
+    char reason[SAFETENSORS_REASON_SIZE];
+    if (!safetensors_read(path, &file, reason)) {
+        if (!dry)
+            fail(c, NULL, "%.800s", reason);
+        return 1;
+    }
+    const char *name = safetensors_value(&file, "operator");
+    const char *list = safetensors_value(&file, "cases");
+    const vjp_op_info *op = name ? vjp_op_find(name) : NULL;
+    int64_t n = 1;
+    if (op && list)
+        n = check_cases(c, path, &file, op, list, dry);
+    else if (!dry)
+        fail(c, op, "%.600s: __metadata__: %s", path,
+             op     ? "there are no cases"
+             : name ? "there is no such operator"
+                    : "it names no operator");
+    safetensors_free(&file);
+    return n;
+}
+
+static int is_vectors(const struct dirent *entry)
+{
+    const char *ending = strrchr(entry->d_name, '.');
+    return ending && !strcmp(ending, ".safetensors");
 }
 
 int64_t check_vectors(checks *c, bool dry)
 {
-    char path[4096], line[MOST_LINE];
+    struct dirent **entries = NULL;
+    int count = scandir(c->vectors, &entries, is_vectors, alphasort);
     int64_t planned = 0;
-    snprintf(path, sizeof(path), "%s/cases.txt", c->vectors);
-    FILE *cases = fopen(path, "r");
-    if (!cases) {
-        if (dry)
-            fprintf(stderr, "vjp check: %s: %s\n", path, strerror(errno));
-        return 0;
+    if (count < 0 && dry)
+        fprintf(stderr, "vjp check: %s: %s\n", c->vectors, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", c->vectors, entries[i]->d_name);
+        planned += check_file(c, path, dry);
+        free(entries[i]);
     }
-    while (fgets(line, sizeof(line), cases) && !c->device.error) {
-        planned++;
-        if (!dry)
-            check_case(c, c->vectors, line);
-    }
-    fclose(cases);
+    free(entries);
     return planned;
 }

@@ -17,11 +17,11 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <oneapi/dnnl/dnnl_graph.h>
 
+#include "elements.h"
+
 #define MAX_TENSORS 5
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define UNKNOWN DNNL_GRAPH_UNKNOWN_DIM
-
-typedef dnnl_graph_logical_tensor_t logical_tensor;
 
 /* assert_dnnl - fail with both names unless `got` is `wanted`. */
 #define assert_dnnl(wanted, got) drop_in_assert((wanted), (got), __FILE__, __LINE__)

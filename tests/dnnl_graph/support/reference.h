@@ -7,7 +7,7 @@
 #define REFERENCE_H
 
 #include "drop_in.h"
-#include "vjp/vjp.h"
+#include "elements.h"
 
 typedef struct parameters {
     int use_dst;
@@ -21,15 +21,6 @@ typedef struct wanted {
     double value;
     double slack;
 } wanted;
-
-int64_t count_of(const logical_tensor *lt);
-
-/* offset_of - where element `index` (counted in row-major order) lies, in elements. */
-int64_t offset_of(const logical_tensor *lt, int64_t index);
-
-vjp_dtype dtype_of(const logical_tensor *lt);
-double value_at(const logical_tensor *lt, const void *data, int64_t index);
-void put_at(const logical_tensor *lt, void *data, int64_t index, double value);
 
 /* reference - element `index` of output `output`, from the inputs' data. */
 wanted reference(const operation *o, const logical_tensor *tensors, const parameters *p,

@@ -20,13 +20,14 @@ has() {
 }
 has ratio ">1.1</text>"
 has ratio ">70</text>"
-has ratio " width='380.0'" # and not longer
+has ratio " width='608.0'" # and not longer
 has ratio "prelu &lt;NCX>"
 has bandwidth ">GB/s</text>"
 has bandwidth ">768 B</text>"
 has bandwidth ">3 MiB</text>"
 has bandwidth ">bytes read and written</text>"
 has bandwidth ">softmax, rows of 64</text>"
+has bandwidth ">ceiling of softmax, rows of 64</text>"
 has growth ">ns per element</text>"
 has growth ">256 Ki</text>"
 has threads ">threads</text>"

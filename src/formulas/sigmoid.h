@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sigmoid.h - the sigmoid and what is made of it. Part of formulas.h. */
+
+/* diff_src of the sigmoid where |x| > LATE, x is infinite or NaN; t = -|x|.
+ *
+ * With exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1), the power of two last:
+ * exp(-|x|) alone would round to a subnormal or to 0 where a large dy still gives a good number.
+ * It is applied in three parts, such that no nonzero result is rounded twice and none overflows
+ * on the way. Kept out of line: the loops stay small, and ordinary data never comes here. */
+RARE V sigmoid_vjp_late(V x, V t, V dy)
+{
+    V far = pick(gt(t, k(-FURTHEST)), t, k(-FURTHEST));
+    V z, power = exp_split(far, &z);
+    V rest = (z - k(MAGIC)) + k(1 - EARLY_EXPONENT);
+    V last = pick(gt(rest, k(LAST_EXPONENT)), rest, k(LAST_EXPONENT));
+    V late = dy * times_2_to(power * k(0.5f), k(EARLY_EXPONENT + MAGIC));
+    late = late * times_2_to(k(1), (rest - last) + k(MAGIC)) * times_2_to(k(1), last + k(MAGIC));
+    late = late * muladd(x, k(0), k(1)); /* NaN stays NaN */
+    return pick(gt(absolute(x), k(LARGEST)), dy * k(0), late);
+}
+
+/* dy * e / (1 + e)^2 with e = exp(-|x|): even in x, and free of the cancellation in s * (1 - s). */
+INLINE V sigmoid_vjp(V x, V dy)
+{
+    V t = -absolute(x);
+    V z, power = exp_split(t, &z);
+    V e = times_2_to(power, z);
+    V dx = dy * ratio(e, muladd(e, k(2) + e, k(1)));
+    M usual = gt(t, k(-LATE));
+    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy));
+}
+
+/* dy * (y - y^2). */
+INLINE V sigmoid_vjp_from_dst(V y, V dy)
+{
+    V dx = dy * muladd(-y, y, y);
+    M usual = gt(k(HUGE_DST), absolute(y));
+    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, dy * y * (k(1) - y));
+}
