@@ -18,6 +18,17 @@ INLINE T add_exponent(T a, T z)
 {
     return __longlong_as_double(__double_as_longlong(a) + (__double_as_longlong(z) << 52));
 }
+
+INLINE T square_root(T a) { return __dsqrt_rn(a); }
+
+/* A fraction from sqrt(1/2) to sqrt(2) and z = n + MAGIC, for a normal a = fraction * 2^n > 0. */
+INLINE T fraction_of(T a, T &z)
+{
+    const uint64_t bias = (uint64_t)1023 << 52, bits = (uint64_t)__double_as_longlong(a);
+    uint64_t n = (bits - 0x3fe6a09e667f3bcd + bias) >> 52;
+    z = __longlong_as_double((long long)(0x4338000000000000 + n - 1023));
+    return __longlong_as_double((long long)(bits - (n << 52) + bias));
+}
 #else
 typedef float T;
 
@@ -27,6 +38,16 @@ INLINE T magnitude(T a) { return fabsf(a); }
 INLINE T add_exponent(T a, T z)
 {
     return __uint_as_float(__float_as_uint(a) + (__float_as_uint(z) << 23));
+}
+
+INLINE T square_root(T a) { return __fsqrt_rn(a); }
+
+INLINE T fraction_of(T a, T &z)
+{
+    const uint32_t bias = 127u << 23, bits = __float_as_uint(a);
+    uint32_t n = (bits - 0x3f3504f3 + bias) >> 23;
+    z = __uint_as_float(0x4b400000 + n - 127);
+    return __uint_as_float(bits - (n << 23) + bias);
 }
 
 /* a / b, rounded to nearest: an estimate of 1 / b made better, the quotient, and its remainder put
