@@ -122,13 +122,14 @@ template <> __device__ __forceinline__ T high_value<__nv_bfloat16>(uint32_t pair
     return (T)__uint_as_float(pair & 0xffff0000);
 }
 
-/* The dtype that the kernels are for, and a number of any. */
+/* The dtype that the kernels are for, and a number of any: one per row or sum, so that a call costs
+ * little, and copies of it would be most of some kernels. */
 #define CODE_f64 VJP_F64
 #define CODE_f32 VJP_F32
 #define CODE_f16 VJP_F16
 #define CODE_bf16 VJP_BF16
 
-INLINE T load_number(int dtype, const char *at)
+RARE T load_number(int dtype, const char *at)
 {
     switch (dtype) {
 #define DTYPE(name, suffix, size, compute) \
@@ -142,7 +143,7 @@ INLINE T load_number(int dtype, const char *at)
     return 0;
 }
 
-INLINE void store_number(int dtype, char *at, T number)
+RARE void store_number(int dtype, char *at, T number)
 {
     switch (dtype) {
 #define DTYPE(name, suffix, size, compute)                                \

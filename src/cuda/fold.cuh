@@ -120,6 +120,7 @@ INLINE void along_pieces(const vjpi_cuda_loop &loop, const place &start,
                          const vjpi_fold_share &share,
                          total<Op::is_max(PART)> (&totals)[Op::reduced(PART)])
 {
+    constexpr int AT_ONCE = Op::heavy ? STEPS / 2 : STEPS;
     int lane = threadIdx.x % 32;
     row_numbers<Op, 1> shared;
     if constexpr (PART < Op::last)
@@ -134,10 +135,13 @@ INLINE void along_pieces(const vjpi_cuda_loop &loop, const place &start,
         int64_t begin = vjpi_piece_begin(part, N, shift_of<Op, PART, N>(loop.call, run));
         int64_t p = begin + lane * N, stop = begin + 32 * N * STEPS;
         if (begin >= 0 && stop <= n)
-            along_vectors<Op, PART, N, STEPS, ALL>(loop, run, shared, p, n, totals);
-        else if (N > 1 && loop.exact && n == loop.x.n)
+#pragma unroll 1
+            for (; p < stop; p += 32 * N * AT_ONCE)
+                along_vectors<Op, PART, N, AT_ONCE, ALL>(loop, run, shared, p, n, totals);
+        else if (N > 1 && !Op::heavy && loop.exact && n == loop.x.n)
             along_vectors<Op, PART, N, STEPS, VECTORS>(loop, run, shared, p, n, totals);
         else
+#pragma unroll 1
             for (; p < stop && p < n; p += 32 * N)
                 along_vectors<Op, PART, N, 1, ANY>(loop, run, shared, p, n, totals);
     }

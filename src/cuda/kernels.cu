@@ -86,12 +86,15 @@ template <> struct lanes<1> {
 
 constexpr int ONES = VJPI_CUDA_HELD_ONES < N ? (int)VJPI_CUDA_HELD_ONES : N;
 
+/* A row kernel has a copy of the formula for each vector that it holds: of single elements every
+ * second size will do, of a long formula one size. */
 template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
 {
     constexpr int held = 1 << LOG;
-    if constexpr (LOG % VJPI_CUDA_ONES_STEP == 0)
+    if constexpr (LOG == 0 || (LOG % 2 == 0 && !Op::heavy))
         k.row[0][LOG] = (const void *)row_kernel<Op, 1, held * ONES>;
-    k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
+    if constexpr (LOG == 2 || !Op::heavy)
+        k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
 }
 
 template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)

@@ -91,15 +91,14 @@ enum {
     VJPI_CUDA_TILE = 64,       /* side of a transposed tile; of 8-byte elements half */
     VJPI_CUDA_TILES = 2,       /* operands of a transposed map that go through shared memory */
     VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors per thread, */
-    VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements, */
-    VJPI_CUDA_ONES_STEP = 2,   /* for which there is every second size */
+    VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
     VJPI_CUDA_ROW_THREADS = 512, /* of a block of theirs, at most */
     VJPI_CUDA_LINE = 128,      /* bytes of a cache line */
     VJPI_CUDA_CLUSTER = 16     /* blocks of a cluster, at most */
 };
 
 /* The kernels of one operator. [0]: element by element, whatever the steps; [1]: by vectors. What
- * an operator does not need is NULL. */
+ * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them. */
 typedef struct vjpi_cuda_kernels {
     const void *map[2], *flat, *transposed[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];

@@ -50,9 +50,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::npasses > 1 ? 2 : 5)
     int64_t begin = vjpi_map_begin(at.x, blockDim.x, N, shift_of<Op, Op::last, N>(loop.call, run));
     int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
     int64_t p = begin + (int64_t)threadIdx.x * N;
-    if (begin >= 0 && end <= loop.x.n)
+    if (!Op::heavy && begin >= 0 && end <= loop.x.n)
         map_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
     else
+#pragma unroll 1
         for (; p < end && p < loop.x.n; p += step)
             map_vectors<Op, N, 1, false>(loop, run, p, 0);
 }
@@ -90,9 +91,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
     int64_t begin = vjpi_map_begin(blockIdx.x, blockDim.x, N, 0);
     int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
     int64_t p = begin + (int64_t)threadIdx.x * N;
-    if (end <= flat.n)
+    if (!Op::heavy && end <= flat.n)
         flat_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(flat, x, run, p, step);
     else
+#pragma unroll 1
         for (; p < end && p < flat.n; p += step)
             flat_vectors<Op, N, 1, false>(flat, x, run, p, 0);
 }
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
                          loop.y.step[i.value], columns, rows);
     });
     __syncthreads();
-    UNROLL
+#pragma unroll(Op::heavy ? 1 : 4)
     for (int s = 0; s < TILE * TILE / N / VJPI_CUDA_THREADS; s++) {
         int row, column;
         vjpi_tile_slot(s, threadIdx.x, TILE, N, &row, &column);

@@ -174,7 +174,8 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
 
 /* ---- held in shared memory ---------------------------------------------------------------- */
 
-/* Vectors whose terms are added up before they go to a thread's total. */
+/* Vectors whose terms are added up before they go to a thread's total. Loops over what is held are
+ * unrolled unless the formula is long. */
 enum {
     GROUP = 4
 };
@@ -203,7 +204,7 @@ INLINE void long_pass(const vjpi_cuda_loop &loop, long_state<Op, N> &s)
     for (int j = 0; j < s.count; j += GROUP) {
         T sums[Op::reduced(PART)][N > 1 ? N : 2];
         start_chains<Op, PART>(sums);
-        UNROLL
+#pragma unroll(Op::heavy ? 1 : GROUP)
         for (int g = 0; g < GROUP; g++)
             if (j + g < s.count) {
                 inputs<Op, N> in;
@@ -267,7 +268,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
         if (s.share.number == 0)
             store_per_row<Op>(loop.call, s.run, s.rows, 0);
     if constexpr (Op::nfull > 0) {
-#pragma unroll 4
+#pragma unroll(Op::heavy ? 1 : 4)
         for (int j = 0; j < s.count; j++) {
             inputs<Op, N> in;
             take_held<Op, N>(loop, loop.held, j, in);
@@ -329,7 +330,7 @@ INLINE void column_pass(const vjpi_cuda_loop &loop, column_state<Op, N> &s, void
     for (int j = 0; j < s.share.count; j += GROUP) {
         T group[Op::reduced(PART)][N];
         start_chains<Op, PART>(group);
-        UNROLL
+#pragma unroll(Op::heavy ? 1 : GROUP)
         for (int g = 0; g < GROUP; g++)
             if (j + g < s.share.count) {
                 inputs<Op, N> in;
@@ -393,7 +394,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
             store_columns<Op, N>(loop, s);
     run = s.corner;
     if constexpr (Op::nfull > 0)
-#pragma unroll 4
+#pragma unroll(Op::heavy ? 1 : 4)
         for (int j = 0; j < s.share.count; j++) {
             inputs<Op, N> in;
             take_held<Op, N>(loop, loop.held, j, in);

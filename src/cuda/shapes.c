@@ -148,12 +148,21 @@ int32_t vjpi_cuda_held_most(const vjpi_cuda_plan *plan)
     return (int32_t)held;
 }
 
-/* How many vectors each of the threads that share a row of so many holds. Of single elements there
- * is every second size. */
-static int64_t held_in_warp(int64_t slots, bool vectors)
+/* The smallest row kernel with which lanes of a warp can hold a row of so many vectors; -1: none. */
+static int warp_size(const vjpi_cuda_plan *plan, int64_t slots, bool vectors)
 {
     int64_t held = power(most(cut(slots, 32), least(slots, 2)));
-    return vectors || log_of(held) % VJPI_CUDA_ONES_STEP == 0 ? held : 2 * held;
+    for (int log = log_of(held); log < VJPI_CUDA_HELD; log++)
+        if (plan->kernels->row[vectors][log])
+            return log;
+    return slots <= 32 && plan->kernels->row[vectors][0] ? 0 : -1;
+}
+
+/* The same with a block. */
+static int block_size(const vjpi_cuda_plan *plan, int64_t slots, bool vectors)
+{
+    int log = VJPI_CUDA_HELD - 2;
+    return slots <= BLOCK_SLOTS && plan->kernels->row[vectors][log] ? log : -1;
 }
 
 /* Rows of up to a warp's 8 vectors per lane go to a warp or a part of one, longer ones to a block of
@@ -163,19 +172,19 @@ static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
                       bool exact, vjpi_cuda_launch *launch)
 {
     vjpi_cuda_loop *loop = &launch->loop;
-    int64_t unit = vectors ? 1 : ones_of(stage), held = HELD_MOST / 2;
+    int64_t unit = vectors ? 1 : ones_of(stage);
     int64_t slots = cut(loop->x.n, vectors ? stage->elements : unit);
+    int warp = warp_size(plan, slots, vectors), block = block_size(plan, slots, vectors);
     int64_t block_slots = (int64_t)plan->held_most * VJPI_CUDA_THREADS;
     bool whole = exact && loop->x.n % stage->elements == 0 && !plan->ends;
     int64_t singles = vectors && !whole ? 2 * stage->elements : 1;
-    if (slots <= 32 * (vectors ? HELD_MOST : HELD_MOST / 2)) {
-        held = held_in_warp(slots, vectors);
-        loop->lanes = (int32_t)least(power(most(cut(slots, held), singles)), 32);
+    if (warp >= 0) {
+        loop->lanes = (int32_t)least(power(most(cut(slots, 1 << warp), singles)), 32);
         loop->lanes_log = log_of(loop->lanes);
         launch->x = VJPI_CUDA_THREADS / 2;
         launch->blocks = cut(loop->rows, launch->x >> loop->lanes_log);
-    } else if (slots <= BLOCK_SLOTS) {
-        launch->x = (uint32_t)(32 * cut(slots, 32 * held));
+    } else if (block >= 0) {
+        launch->x = (uint32_t)(32 * cut(slots, 32 << block));
         launch->blocks = loop->rows;
     } else {
         loop->held = (int32_t)(plan->held_most * unit);
@@ -184,8 +193,9 @@ static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
         launch->blocks = loop->rows * loop->cluster;
         launch->shared = held_room(plan, launch, loop->held, vectors ? stage->elements : 1);
     }
-    launch->kernel = slots <= BLOCK_SLOTS ? plan->kernels->row[vectors][log_of(held)]
-                                          : plan->kernels->longer[vectors];
+    launch->kernel = warp >= 0    ? plan->kernels->row[vectors][warp]
+                     : block >= 0 ? plan->kernels->row[vectors][block]
+                                  : plan->kernels->longer[vectors];
     launch->cluster = (uint32_t)loop->cluster;
 }
 
@@ -215,8 +225,9 @@ bool vjpi_cuda_can_hold(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
 {
     int32_t cluster = plan->limits.most_cluster;
     int64_t long_slots = (int64_t)plan->held_most * VJPI_CUDA_THREADS * cluster;
+    int64_t row_slots = block_size(plan, 1, false) >= 0 ? BLOCK_SLOTS : 0;
     if (stage->kind == VJPI_CUDA_ROW)
-        return n <= most(BLOCK_SLOTS, long_slots) * ones_of(stage);
+        return n <= most(row_slots, long_slots) * ones_of(stage);
     return n <= (cluster > 1 ? COLUMN_ROWS * cluster : VJPI_CUDA_THREADS) * plan->held_most;
 }
 
