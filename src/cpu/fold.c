@@ -91,10 +91,8 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
     int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
     vjpi_tile_operands operands = stage->operands;
     vjpi_walk walk;
-    if (fold->part < plan->op->npasses - 1) { /* only the last pass writes: in place, the inputs */
-        operands.tile &= ~operands.outputs;
-        operands.outputs = 0;
-    }
+    if (fold->part < plan->op->npasses - 1) /* an output in place is still an input */
+        operands = (vjpi_tile_operands){ operands.tile & ~operands.outputs, 0 };
     tile->sums = s.accumulators;
     vjpi_walk_steps(nest, unit, begin, &walk);
     for (int64_t step = begin; step < end; step++) {
