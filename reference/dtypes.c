@@ -30,6 +30,11 @@ int dtype_is_16_bit(vjp_dtype dtype)
     return dtype == VJP_F16 || dtype == VJP_BF16;
 }
 
+int dtype_is_integer(vjp_dtype dtype)
+{
+    return dtype == VJP_S32 || dtype == VJP_S64 || dtype == VJP_U8;
+}
+
 /* The exponent of the unit in the last place at `value`. */
 static int ulp_exponent(format f, long double value)
 {
@@ -95,6 +100,8 @@ static uint64_t raw_bits(vjp_dtype dtype, const void *element)
     case 4:
         memcpy(&single, element, 4);
         return single;
+    case 1:
+        return *(const unsigned char *)element;
     default:
         memcpy(&half, element, 2);
         return half;
@@ -108,6 +115,12 @@ double element_from_bits(vjp_dtype dtype, uint64_t bits)
         memcpy(&value, &bits, sizeof value);
         return value;
     }
+    if (dtype == VJP_S32)
+        return (double)(int32_t)(uint32_t)bits;
+    if (dtype == VJP_S64)
+        return (double)(int64_t)bits;
+    if (dtype == VJP_U8)
+        return (double)bits;
     if (dtype != VJP_F16) {
         uint32_t single = (uint32_t)(dtype == VJP_BF16 ? bits << 16 : bits);
         float value;
@@ -140,8 +153,19 @@ double element_read(vjp_dtype dtype, const void *element)
     return element_from_bits(dtype, raw_bits(dtype, element));
 }
 
+/* The low bytes come first, as in every file of vjp's. */
+static void write_integer(vjp_dtype dtype, void *element, double value)
+{
+    int64_t integer = (int64_t)value;
+    memcpy(element, &integer, vjp_dtype_size(dtype));
+}
+
 void element_write(vjp_dtype dtype, void *element, double value)
 {
+    if (dtype_is_integer(dtype)) {
+        write_integer(dtype, element, value);
+        return;
+    }
     double rounded = dtype_round(dtype, value);
     float single = (float)rounded;
     uint32_t single_bits;

@@ -9,15 +9,17 @@
 
 attr_role kind_attr_role(const vjp_attr_info *attr)
 {
-    switch (attr->type) {
-    case VJP_ATTR_BOOL:
-        return ROLE_SWITCH;
-    case VJP_ATTR_S64:
+    switch (attr->role) {
+    case VJP_ROLE_CONSTANT:
+    case VJP_ROLE_IGNORED:
+        return ROLE_CONSTANT;
+    case VJP_ROLE_AXIS:
+    case VJP_ROLE_AXES:
         return ROLE_AXIS;
-    case VJP_ATTR_STR:
+    case VJP_ROLE_FORMAT:
         return ROLE_CHANNELS;
     default:
-        return ROLE_CONSTANT;
+        return ROLE_SWITCH;
     }
 }
 

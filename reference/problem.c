@@ -43,15 +43,67 @@ vjp_attr problem_attr(const problem *p, const char *name)
     broken("%s has no attribute %s", p->op->name, name);
 }
 
+int problem_has(const problem *p, int32_t tensor)
+{
+    return !(p->absent >> tensor & 1);
+}
+
+void problem_axis(const problem *p, int32_t ndim, int32_t *first, int32_t *end)
+{
+    *first = *end = ndim;
+    for (int32_t i = 0; i < p->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(p->op, i);
+        if (info->role != VJP_ROLE_AXIS && info->role != VJP_ROLE_AXES)
+            continue;
+        int64_t axis = problem_attr(p, info->name).value.s64;
+        *first = (int32_t)(axis < 0 ? axis + ndim : axis);
+        *end = info->role == VJP_ROLE_AXES ? ndim : *first + 1;
+    }
+}
+
+static vjp_dtype dtype_of(vjp_dtype_rule rule, vjp_dtype dtype, vjp_dtype wide)
+{
+    switch (rule) {
+    case VJP_DTYPE_WIDE:
+    case VJP_DTYPE_ANY:
+        return wide;
+    case VJP_DTYPE_STAT:
+        return dtype == VJP_F64 ? VJP_F64 : VJP_F32;
+    case VJP_DTYPE_INDEX:
+        return vjp_dtype_size(dtype) == 2 ? VJP_S32 : VJP_S64;
+    case VJP_DTYPE_MASK:
+        return VJP_U8;
+    default:
+        return dtype;
+    }
+}
+
+/* The data's shape without the axis. */
+static int32_t row_shape(const problem *p, int32_t ndim, const int64_t *shape,
+                         int64_t row[VJP_MAX_DIMS])
+{
+    int32_t first, end, n = 0;
+    problem_axis(p, ndim, &first, &end);
+    for (int32_t d = 0; d < ndim; d++)
+        if (d < first || d >= end)
+            row[n++] = shape[d];
+    return n;
+}
+
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
                         const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape)
 {
+    int64_t row[VJP_MAX_DIMS];
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
-        int is_slope = info->shape_rule == VJP_SHAPE_PARAM;
-        vjp_status status = vjp_tensor_contiguous(info->dtype_rule == VJP_DTYPE_WIDE ? wide : dtype,
-                                                  is_slope ? slope_ndim : ndim,
-                                                  is_slope ? slope_shape : shape, &p->tensors[t]);
+        const int64_t *dims = shape;
+        int32_t n = ndim;
+        if (info->shape_rule == VJP_SHAPE_PARAM)
+            dims = slope_shape, n = slope_ndim;
+        if (info->shape_rule == VJP_SHAPE_ROW)
+            dims = row, n = row_shape(p, ndim, shape, row);
+        vjp_status status = vjp_tensor_contiguous(dtype_of(info->dtype_rule, dtype, wide), n, dims,
+                                                  &p->tensors[t]);
         if (status != VJP_OK)
             broken("%s: %s", info->name, vjp_status_string(status));
     }
@@ -75,7 +127,7 @@ vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, c
 {
     const vjp_tensor *tensors[PROBLEM_TENSORS];
     for (int32_t t = 0; t < p->ntensors; t++)
-        tensors[t] = &p->tensors[t];
+        tensors[t] = problem_has(p, t) ? &p->tensors[t] : NULL;
     return vjp_plan_create(ctx, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors, plan,
                            reason, reason != NULL ? VJP_REASON_SIZE : 0);
 }
@@ -133,6 +185,8 @@ const char *problem_describe(const problem *p, char text[PROBLEM_TEXT])
         say_attr(&w, &p->attrs[i]);
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor *tensor = &p->tensors[t];
+        if (!problem_has(p, t))
+            continue;
         say(&w, "\n  %s %s", vjp_op_tensor(p->op, t)->name, vjp_dtype_name(tensor->dtype));
         say_numbers(&w, " shape (", tensor->shape, tensor->ndim);
         say_numbers(&w, " strides (", tensor->strides, tensor->ndim);

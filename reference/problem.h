@@ -10,8 +10,8 @@
 #include "vjp/vjp.h"
 
 enum {
-    PROBLEM_TENSORS = 6,
-    PROBLEM_ATTRS = 4,
+    PROBLEM_TENSORS = 8,
+    PROBLEM_ATTRS = 8,
     PROBLEM_TEXT = 2048
 };
 
@@ -22,6 +22,7 @@ typedef struct problem {
     vjp_tensor tensors[PROBLEM_TENSORS]; /* inputs by index, then outputs by index */
     int32_t ntensors;
     int32_t home[PROBLEM_TENSORS]; /* the first tensor that lives at the same address */
+    uint32_t absent;               /* bit t: tensor t is not given */
 } problem;
 
 /* problem_start - the operator of that name, no attributes, every tensor at home in itself. */
@@ -32,8 +33,16 @@ void problem_add_attr(problem *p, vjp_attr attr);
 /* problem_attr - the value given, or the default that the library announces; a real one as F64. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
-/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`;
- * `wide` is the dtype of tensors that may differ from the others. */
+/* problem_has - whether a tensor is given. */
+int problem_has(const problem *p, int32_t tensor);
+
+/* problem_axis - the dims that rows run along by the attributes given: [*first, *end). Without an
+ * axis there are none. */
+void problem_axis(const problem *p, int32_t ndim, int32_t *first, int32_t *end);
+
+/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`, all ROW
+ * tensors without the axis; `wide` is the dtype of tensors that may differ from the others. Labels
+ * and lengths are s32 beside 16 bits, else s64. */
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
                         const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape);
 

@@ -66,6 +66,31 @@ static double fraction_value(random_state *random, vjp_dtype dtype)
     return dtype_round(dtype, scale * random_unit(random));
 }
 
+static int64_t axis_length(const problem *p)
+{
+    int32_t first, end;
+    int64_t length = 1;
+    problem_axis(p, p->tensors[0].ndim, &first, &end);
+    for (int32_t d = first; d < end; d++)
+        length *= p->tensors[0].shape[d];
+    return length;
+}
+
+double value_integer(random_state *random, const problem *p, int32_t input)
+{
+    const vjp_tensor_info *info = vjp_op_tensor(p->op, input);
+    int64_t length = axis_length(p);
+    if (info->dtype_rule == VJP_DTYPE_MASK)
+        return (double)random_below(random, 2);
+    for (int32_t i = 0; i < p->op->nattrs && (info->flags & VJP_TENSOR_LABEL); i++)
+        if (vjp_op_attr(p->op, i)->role == VJP_ROLE_IGNORED &&
+            (length == 0 || random_chance(random, 5)))
+            return (double)problem_attr(p, vjp_op_attr(p->op, i)->name).value.s64;
+    if (info->flags & VJP_TENSOR_LABEL)
+        return (double)random_below(random, length > 0 ? length : 1);
+    return (double)random_between(random, 0, length);
+}
+
 double value_draw(random_state *random, vjp_dtype dtype, oracle_domain domain, int specials)
 {
     static const double special[] = { NAN, INFINITY, -INFINITY };

@@ -27,14 +27,21 @@ bool probe_fail(probe *t, const char *format, ...)
     return false;
 }
 
+/* A tensor that is not given has no block. */
 static bool is_home(const probe *t, int32_t tensor)
 {
-    return t->p.home[tensor] == tensor;
+    return problem_has(&t->p, tensor) && t->p.home[tensor] == tensor;
 }
 
 static bool is_output(const probe *t, int32_t tensor)
 {
     return tensor >= t->p.op->ninputs;
+}
+
+int64_t probe_output_count(const probe *t, int32_t tensor)
+{
+    return is_output(t, tensor) && problem_has(&t->p, tensor) ? tensor_count(&t->p.tensors[tensor])
+                                                               : 0;
 }
 
 static size_t element_size(const probe *t, int32_t tensor)
@@ -95,7 +102,9 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
     unsigned char *values = unit_malloc((size_t)period * size);
     for (int64_t i = 0; i < period; i++)
         element_write(description->dtype, values + (size_t)i * size,
-                      value_draw(random, description->dtype, domain, specials));
+                      dtype_is_integer(description->dtype)
+                          ? value_integer(random, &t->p, tensor)
+                          : value_draw(random, description->dtype, domain, specials));
     int64_t i = 0;
     unsigned char *origin = t->image[tensor] + t->start[tensor];
     for (walk w = walk_tensor(description); w.more; walk_next(&w)) {
@@ -115,10 +124,9 @@ static bool open_probe(probe *t, const problem *p, uint64_t number, memory *refe
     int specials = random_chance(&random, 20) ? 1 : 0;
     int64_t style = random_below(&random, 3), together = random_between(&random, 1, 15);
     for (int32_t i = 0; i < p->ntensors; i++) {
-        if (is_output(t, i))
-            t->count += tensor_count(&p->tensors[i]);
+        t->count += probe_output_count(t, i);
         if (!is_home(t, i)) {
-            t->start[i] = t->start[p->home[i]];
+            t->start[i] = problem_has(p, i) ? t->start[p->home[i]] : 0;
             continue;
         }
         place(t, i, &random, style, together);
@@ -173,7 +181,9 @@ static vjp_status run_in_a_way(probe *t, side *s, const vjp_plan *plan, void *wo
     size_t size = vjp_plan_workspace_size(plan);
     bool captured = how == CAPTURED && s->where->cuda;
     for (int32_t i = 0; i < t->p.ntensors; i++)
-        buffers[i] = (unsigned char *)s->blocks[t->p.home[i]] + t->start[i];
+        buffers[i] = problem_has(&t->p, i)
+                         ? (unsigned char *)s->blocks[t->p.home[i]] + t->start[i]
+                         : NULL;
     if (how != ON_DEFAULT_STREAM)
         stream = memory_stream_create(s->where);
     if (captured)
@@ -206,7 +216,8 @@ static size_t input_bytes(const probe *t)
 {
     size_t bytes = 0;
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
+        if (problem_has(&t->p, i))
+            bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
     return bytes;
 }
 
@@ -248,7 +259,7 @@ static bool block_kept(const probe *t, const side *s, int32_t home, unsigned cha
         memcpy(was, t->image[home], t->size[home]);
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++) {
         ptrdiff_t size = (ptrdiff_t)element_size(t, i);
-        if (t->p.home[i] != home)
+        if (t->p.home[i] != home || !problem_has(&t->p, i))
             continue;
         for (walk w = walk_tensor(&t->p.tensors[i]); w.more; walk_next(&w)) {
             ptrdiff_t at = t->start[i] + w.offset * size;
@@ -265,6 +276,8 @@ static void read_outputs(const probe *t, side *s)
 {
     uint64_t *bits = s->bits;
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++) {
+        if (!problem_has(&t->p, i))
+            continue;
         const vjp_tensor *description = &t->p.tensors[i];
         const unsigned char *origin = s->found[t->p.home[i]] + t->start[i];
         ptrdiff_t size = (ptrdiff_t)element_size(t, i);

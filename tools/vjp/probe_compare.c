@@ -32,7 +32,7 @@ static int64_t first_of(const probe *t, int32_t output)
 {
     int64_t at = 0;
     for (int32_t o = 0; o < output; o++)
-        at += tensor_count(&t->p.tensors[t->p.op->ninputs + o]);
+        at += probe_output_count(t, t->p.op->ninputs + o);
     return at;
 }
 
@@ -79,7 +79,7 @@ static void judge_by_bounds(const probe *t, verdict *v)
 {
     double *inputs[PROBLEM_TENSORS] = { NULL };
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        inputs[i] = read_dense(t, i);
+        inputs[i] = problem_has(&t->p, i) ? read_dense(t, i) : NULL;
     oracle_answer(&t->p, (const double *const *)inputs, judge, v);
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
         free(inputs[i]);
@@ -89,7 +89,7 @@ static void judge_by_bits(const probe *t, const uint64_t *wanted, verdict *v)
 {
     int64_t at = 0;
     for (int32_t o = 0; o < t->p.op->noutputs; o++) {
-        int64_t count = tensor_count(&t->p.tensors[t->p.op->ninputs + o]);
+        int64_t count = probe_output_count(t, t->p.op->ninputs + o);
         for (int64_t i = 0; i < count; i++, at++)
             if (t->device.bits[at] != wanted[at])
                 fault(v, o, i, at);
