@@ -11,7 +11,7 @@
 #define CACHE_LINE 64
 #define FETCH_AHEAD 2048 /* bytes along a line */
 #define ROWS 4           /* summed at once */
-#define NARROW 1024      /* bytes: adjacent rows shorter than this are also summed several at once */
+#define NARROW 1024      /* bytes: shorter adjacent rows are also summed several at once */
 #define SHORT 3072       /* bytes: unaligned rows shorter than this use ordinary stores */
 
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */

@@ -67,14 +67,13 @@ typedef struct vjpi_cpu_plan {
     double stand_ins[VJPI_MAX_TENSORS];      /* the elements read for omitted inputs */
     int64_t rows, length;                    /* of the data along the axis */
     bool causal;                             /* rows end at the diagonal */
-    bool gathers, per_row;                   /* rows have inputs, or values no pass makes; outputs */
+    bool gathers, per_row;                   /* rows have inputs or skipped passes; outputs */
     int64_t causal_shift;                    /* a row ends this far after its own position */
     int32_t counter;                         /* the operand that counts the position of a row */
     int32_t row_arrays;                      /* row inputs, PER_ROW outputs and row values */
     uint8_t array_of[VJPI_MAX_OPERANDS];     /* which of them an operand is; NO_ARRAY: none */
-    int64_t arrays_size, rooms_size;         /* bytes in the workspace: row arrays, task buffers,
-                                              * segments */
-    int64_t segments_size;
+    int64_t arrays_size, rooms_size;         /* bytes in the workspace: row arrays, task buffers */
+    int64_t segments_size;                   /* the same: segments */
     bool non_temporal;                       /* more data than the caches hold */
 } vjpi_cpu_plan;
 
