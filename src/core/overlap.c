@@ -144,7 +144,7 @@ vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim)
             return VJPI_YES;
         add_term(&all, size_of_stride(tensor, d), 0, tensor->shape[d] - 1);
         if (all.count == before)
-            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) meet */
+            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) coincide */
     }
     for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over everything inside it */
         nested = nested && all.terms[i].step > reach;
