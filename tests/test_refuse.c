@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "arena.h"
 #include "refusal.h"
 #include "unit.h"
 
@@ -55,8 +56,9 @@ static void null_and_miscounted_arguments(void **state)
         { { ctx, op, NULL, 1, list, 3 }, { { "attrs" } } },
         { { ctx, op, NULL, -1, list, 3 }, { { "attrs" } } },
         { { ctx, op, NULL, 0, NULL, 3 }, { { "tensors" } } },
-        { { ctx, op, NULL, 0, holed, 3 }, { { "diff_dst" } } },
-        { { ctx, op, NULL, 0, list, 2 }, { { "2", "3" } } },
+        { { ctx, op, NULL, 0, holed, 3 }, { { "diff_dst: required by", op, "not given" } } },
+        { { ctx, op, NULL, 0, list, 2 }, { { "diff_src: required by", op, "not given" } } },
+        { { ctx, op, NULL, 0, list, 0 }, { { "src: required by", op, "not given" } } },
         { { ctx, op, NULL, 0, list, 4 }, { { "4", "3" } } },
         { { ctx, op, NULL, 0, list, -1 }, { { "-1", "3" } } },
     };
@@ -77,14 +79,79 @@ static void operators_that_do_not_exist(void **state)
                           WORDS(names[i]));
 }
 
-static void tensors_of_a_smaller_struct_size(void **state)
+/* Smaller than that of the first release, or larger than that of any. */
+static void tensors_of_an_impossible_struct_size(void **state)
 {
     (void)state;
-    const size_t sizes[] = { 0, 8, sizeof(vjp_tensor) - 1 };
+    const size_t sizes[] = { 0, 8, sizeof(vjp_tensor) - 1, 4097, SIZE_MAX };
     for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
         problem p = refusal_map();
         p.tensors[1].struct_size = sizes[i];
-        refused(&p, VJP_BAD_ARGUMENT, WORDS("diff_dst"));
+        refused(&p, VJP_BAD_ARGUMENT, WORDS("diff_dst", "struct_size"));
+    }
+}
+
+/* A caller of a later version: what this library does not know must be 0. The struct ends at a page
+ * that cannot be read. */
+static void tensors_of_a_larger_struct_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { sizeof(vjp_tensor) + 1, sizeof(vjp_tensor) + 64, 4096 };
+    for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
+        problem p = refusal_map();
+        arena newer = arena_open(sizes[i], ARENA_AT_END);
+        const vjp_tensor *list[] = { &p.tensors[0], (vjp_tensor *)(void *)newer.bytes,
+                                     &p.tensors[2] };
+        char reason[VJP_REASON_SIZE] = "";
+        vjp_plan *plan = NULL;
+        memset(newer.bytes, 0, sizes[i]);
+        memcpy(newer.bytes, &p.tensors[1], sizeof p.tensors[1]);
+        memcpy(newer.bytes, &sizes[i], sizeof sizes[i]);
+        vjp_status status = vjp_plan_create(refusal_context, p.op->name, NULL, 0, list, 3, &plan,
+                                            reason, sizeof reason);
+        assert_status(VJP_OK, status, reason);
+        vjp_plan_destroy(plan);
+        newer.bytes[sizes[i] - 1] = 1;
+        arguments_refused((arguments){ refusal_context, p.op->name, NULL, 0, list, 3 },
+                          VJP_BAD_ARGUMENT, WORDS("diff_dst: byte"));
+        arena_close(&newer);
+    }
+}
+
+/* Every tensor of every operator in turn: NULL, or behind the last one given. */
+static void tensors_that_are_missing(void **state)
+{
+    (void)state;
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        problem p = accepted(refusal_any(vjp_op_at(op)));
+        for (int32_t t = 0; t < p.ntensors; t++) {
+            const vjp_tensor *list[PROBLEM_TENSORS];
+            const char *name = vjp_op_tensor(p.op, t)->name;
+            arguments without = { refusal_context, p.op->name, p.attrs, p.nattrs, list, p.ntensors };
+            for (int32_t i = 0; i < p.ntensors; i++)
+                list[i] = i == t ? NULL : &p.tensors[i];
+            if (vjp_op_tensor(p.op, t)->flags & VJP_TENSOR_OPTIONAL)
+                continue;
+            arguments_refused(without, VJP_BAD_ARGUMENT,
+                              WORDS(name, ": required by ", p.op->name, ", but not given"));
+            without.ntensors = t;
+            arguments_refused(without, VJP_BAD_ARGUMENT,
+                              WORDS(name, ": required by ", p.op->name, ", but not given"));
+        }
+    }
+}
+
+static void more_tensors_than_the_operator_has(void **state)
+{
+    (void)state;
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        problem p = accepted(refusal_any(vjp_op_at(op)));
+        const vjp_tensor *list[PROBLEM_TENSORS + 1] = { NULL };
+        for (int32_t i = 0; i < p.ntensors; i++)
+            list[i] = &p.tensors[i];
+        arguments_refused((arguments){ refusal_context, p.op->name, p.attrs, p.nattrs, list,
+                                       p.ntensors + 1 },
+                          VJP_BAD_ARGUMENT, WORDS("ntensors is", p.op->name, " has "));
     }
 }
 
@@ -127,7 +194,9 @@ static void attributes_of_the_wrong_type(void **state)
     with_attr(p, vjp_attr_f32("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_str("use_dst", "true"), WORDS("use_dst"));
     line.attrs[0] = vjp_attr_s64("alpha", 1);
-    refused(&line, VJP_BAD_ATTRIBUTE, WORDS("alpha"));
+    refused(&line, VJP_BAD_ATTRIBUTE, WORDS("alpha: expected f64, got s64"));
+    line.attrs[0] = vjp_attr_f64("alpha", 0.2); /* and an F32 one is accepted, too */
+    accepted(line);
     axis.attrs[0] = vjp_attr_f32("axis", 1);
     refused(&axis, VJP_BAD_ATTRIBUTE, WORDS("axis"));
     format.attrs[0] = vjp_attr_bool("data_format", 1);
@@ -201,7 +270,7 @@ static void softmax_without_dims(void **state)
 static void dtypes_that_do_not_exist(void **state)
 {
     (void)state;
-    const int numbers[] = { 0, 5, 99, -1 };
+    const int numbers[] = { 0, 8, 99, -1 };
     for (int64_t i = 0; i < COUNT_OF(numbers); i++)
         for (int32_t t = 0; t < 3; t++) {
             problem p = refusal_map();
@@ -230,12 +299,24 @@ static void dtypes_that_do_not_go_together(void **state)
     dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, D }, "diff_src");
     dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, B }, "diff_src");
     problem p = accepted(refusal_fold("NCX", 5));
-    dtypes_refused(p, (vjp_dtype[]){ H, S, H, H, H }, "slope");
-    dtypes_refused(p, (vjp_dtype[]){ H, H, H, H, S }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ H, S, H, S, S }, "diff_src");
     dtypes_refused(p, (vjp_dtype[]){ D, S, D, D, S }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ B, H, B, B, H }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ S, H, S, S, H }, "slope");
+}
+
+/* Each tensor that may be wider decides for itself. */
+static void dtypes_that_each_tensor_decides(void **state)
+{
+    (void)state;
+    const vjp_dtype S = VJP_F32, H = VJP_F16, B = VJP_BF16;
+    const vjp_dtype dtypes[][5] = { { H, S, H, H, H }, { H, H, H, H, S }, { B, S, B, B, S } };
+    for (int64_t i = 0; i < COUNT_OF(dtypes); i++) {
+        problem p = refusal_fold("NCX", 5);
+        for (int32_t t = 0; t < p.ntensors; t++)
+            p.tensors[t].dtype = dtypes[i][t];
+        accepted(p);
+    }
 }
 
 /* ---- reasons ------------------------------------------------------------------------------ */
@@ -293,7 +374,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_and_miscounted_arguments),
         cmocka_unit_test(operators_that_do_not_exist),
-        cmocka_unit_test(tensors_of_a_smaller_struct_size),
+        cmocka_unit_test(tensors_of_an_impossible_struct_size),
+        cmocka_unit_test(tensors_of_a_larger_struct_size),
+        cmocka_unit_test(tensors_that_are_missing),
+        cmocka_unit_test(more_tensors_than_the_operator_has),
         cmocka_unit_test(attributes_unknown_or_given_twice),
         cmocka_unit_test(attributes_that_are_missing),
         cmocka_unit_test(attributes_of_the_wrong_type),
@@ -304,6 +388,7 @@ int main(void)
         cmocka_unit_test(softmax_without_dims),
         cmocka_unit_test(dtypes_that_do_not_exist),
         cmocka_unit_test(dtypes_that_do_not_go_together),
+        cmocka_unit_test(dtypes_that_each_tensor_decides),
         cmocka_unit_test(reasons_fit_the_buffer_they_are_given),
         cmocka_unit_test(a_long_name_does_not_overrun_the_reason),
     };

@@ -147,11 +147,12 @@ static vjp_status run(vjp_context *ctx, const void *state, char *const *data, vo
                       void *stream)
 {
     const vjpi_cpu_plan *plan = state;
-    vjpi_job job = { .plan = plan };
+    vjpi_job job; /* not cleared: small work would notice */
     double unwanted; /* what an output of one element that is not wanted is stored to */
     (void)stream;
     if (plan->nstages == 0)
         return VJP_OK;
+    job.plan = plan;
     job.origin = (char *)&job;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         job.data[i] = data[i];

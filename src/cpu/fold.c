@@ -80,7 +80,7 @@ static void sums_end(const sums *s)
 }
 
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fold *fold,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile tile, char *room,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile *tile, char *room,
                      vjpi_prepare_tile *prepare_tile)
 {
     const vjpi_cpu_plan *plan = job->plan;
@@ -89,8 +89,11 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
                                            : plan->kernels->across[fold->part];
     sums s = sums_begin(job, stage, fold, unit, room);
     int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
+    vjpi_tile_operands operands = stage->operands;
     vjpi_walk walk;
-    tile.sums = s.accumulators;
+    if (fold->part < plan->op->npasses - 1) /* an output in place is still an input */
+        operands = (vjpi_tile_operands){ operands.tile & ~operands.outputs, 0 };
+    tile->sums = s.accumulators;
     vjpi_walk_steps(nest, unit, begin, &walk);
     for (int64_t step = begin; step < end; step++) {
         if (added + most > VJPI_CHAIN) {
@@ -99,12 +102,12 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
         }
         if (added == 0)
             plan->set->clear[fold->is_max](s.accumulators, s.n);
-        tile.non_temporal = job->non_temporal;
-        vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
+        tile->non_temporal = job->non_temporal;
+        vjpi_tile_begin(nest, &walk, operands, room, tile);
         if (prepare_tile)
-            prepare_tile(job, stage, &walk, room, &tile);
-        kernel(&tile);
-        vjpi_tile_end(nest, &walk, stage->operands, &tile);
+            prepare_tile(job, stage, &walk, room, tile);
+        kernel(tile);
+        vjpi_tile_end(nest, &walk, operands, tile);
         added += most;
         vjpi_next_step(nest, &walk);
     }
@@ -149,13 +152,15 @@ void vjpi_fold_with(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
     const vjpi_fold *fold = &stage->fold;
     vjpi_walk walk;
+    vjpi_tile tile;
+    vjpi_first_tile(job, &tile);
     vjpi_walk_units(nest, job->data, begin % nest->nunits, &walk);
     for (int64_t i = begin; i < end; i++) {
         int64_t index = i / nest->nunits, unit = i % nest->nunits;
         char *sums = vjpi_sum_steps(job, stage, fold, &walk,
                                     vjpi_share(nest->nsteps, fold->nsegments, index),
                                     vjpi_share(nest->nsteps, fold->nsegments, index + 1),
-                                    vjpi_first_tile(job), room, prepare_tile);
+                                    &tile, room, prepare_tile);
         if (fold->nsegments == 1)
             store(job, stage, &walk, sums);
         else

@@ -18,14 +18,13 @@
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
+    T scalar[VJPI_MAX_OPERANDS]; /* row operands: here they cannot alias what is stored */
     ptrdiff_t row, done; /* which row; elements before the current block */
 } line;
 
-/* Where repeated operands are laid out: apart from the line, whose pointers can then stay in
- * registers while data is stored. */
-typedef struct copies {
-    _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
-} copies;
+/* Where repeated operands are laid out, a block of each: apart from the line, whose pointers can then
+ * stay in registers while data is stored. The kernel has as many as its operator has operands. */
+enum { COPY_SIZE = BLOCK * sizeof(T) };
 
 /* Lay out one element BLOCK times, so that a repeated operand is loaded like any other: eight bytes
  * at a time. */
@@ -41,7 +40,7 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 }
 
 /* An operand that this part neither reads nor writes is left alone. */
-INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
+INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies)
 {
     l->row = row;
     l->done = 0;
@@ -53,11 +52,12 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cop
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size;
         if (u.scalars && is_row_operand(u, i) && !u.op->blocks) {
+            memcpy(&l->scalar[i], l->data[i], sizeof(T));
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
             if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
-                repeat(c->of[i], l->data[i], size);
-            l->data[i] = c->of[i];
+                repeat(copies + i * COPY_SIZE, l->data[i], size);
+            l->data[i] = copies + i * COPY_SIZE;
             l->move[i] = 0;
         }
     }
@@ -92,7 +92,7 @@ INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at, ptrdiff_t some,
                       bool non_temporal, VV *terms)
 {
-    pair(u, tile, l->data, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
+    pair(u, tile, l->data, l->scalar, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
 /* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p]. */
@@ -103,8 +103,8 @@ INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff
     ONCE
     for (ptrdiff_t at = 0; at < n; at += PAIR) {
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
-        pair(u, tile, data, at, tile->axis_inner ? start + at : start, some, non_temporal && !some,
-             terms);
+        pair(u, tile, data, NULL, at, tile->axis_inner ? start + at : start, some,
+             non_temporal && !some, terms);
         for (int i = 0; i < term_count(u); i++)
             sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
     }
@@ -127,7 +127,8 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
         if (!is_written(u, i) || tile->repeated >> i & 1)
             continue;
-        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32)
+        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
+            tile->dtypes[i] != OWN_DTYPE)
             return -1;
         ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)
@@ -314,13 +315,12 @@ INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t 
         }
 }
 
-INLINE void map_body(use u, const vjpi_tile *tile)
+INLINE void map_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             map_line(u, tile, &l, n, bypass, NULL);
@@ -333,14 +333,13 @@ INLINE void map_body(use u, const vjpi_tile *tile)
 }
 
 /* sums: of sum i, row r at [i * rows + r]. */
-INLINE void along_body(use u, const vjpi_tile *tile)
+INLINE void along_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             along_line(u, tile, &l, n, bypass, total);
@@ -444,21 +443,20 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     return can;
 }
 
-INLINE void across_body(use u, const vjpi_tile *tile)
+INLINE void across_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     ptrdiff_t row = 0;
     if (takes_several_rows(u, tile))
         for (; row + ROWS <= tile->rows; row += ROWS) {
-            line_begin(u, tile, row, &l, &c);
+            line_begin(u, tile, row, &l, copies);
             if (tile->non_temporal)
                 across_lines(u, tile, &l, ROWS, true);
             else
                 across_lines(u, tile, &l, ROWS, false);
         }
     for (; row < tile->rows; row++) {
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             across_lines(u, tile, &l, 1, bypass);
@@ -471,47 +469,61 @@ INLINE void across_body(use u, const vjpi_tile *tile)
 
 /* ---- whole rows --------------------------------------------------------------------------- */
 
-/* The values that pass `part` leaves for a row, put where the parts behind it find them. */
+/* Begin a line whose row values are known here, without going through memory. */
+INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *values, line *l,
+                      char *copies)
+{
+    line_begin(u, tile, row, l, copies);
+    EVERY
+    for (int v = 0; v < u.op->nvalues; v++)
+        l->scalar[u.op->nin + u.op->nout + v] = values[v];
+}
+
+/* The values that pass `part` leaves for a row. */
 INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
-                     bool fetches, copies *c)
+                     bool fetches, T *values, char *copies)
 {
     const use u = { op, part, true, false };
-    T values[VJPI_MAX_SUMS];
-    int first = op->nin + op->nout;
+    T *made = values;
     line l;
     if (!(tile->passes >> part & 1))
         return;
     for (int p = 0; p < part; p++)
-        first += VJPI_REDUCTIONS(op->reductions[p]);
+        made += VJPI_REDUCTIONS(op->reductions[p]);
     ptrdiff_t n = row_length(u, tile, row);
-    line_begin(u, tile, row, &l, c);
+    row_begin(u, tile, row, values, &l, copies);
     if (fetches)
-        along_line(u, tile, &l, n, true, values);
+        along_line(u, tile, &l, n, true, made);
     else
-        along_line(u, tile, &l, n, false, values);
-    for (int i = 0; i < term_count(u); i++)
-        memcpy(tile->data[first + i] + row * tile->row_step[first + i], &values[i], sizeof(T));
+        along_line(u, tile, &l, n, false, made);
+}
+
+/* Leave the values for PER_ROW outputs. */
+INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t row, const T *values)
+{
+    EVERY
+    for (int v = 0; v < op->nvalues; v++) {
+        int i = op->nin + op->nout + v;
+        memcpy(tile->data[i] + row * tile->row_step[i], &values[v], sizeof(T));
+    }
 }
 
 /* Fetching is for rows that are longer than what is fetched at once. */
-INLINE void row_body(const signature *op, const vjpi_tile *tile)
+INLINE void row_body(const signature *op, const vjpi_tile *tile, char *copies)
 {
     const use last = { op, op->npasses - 1, true, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
-    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD, writes = false;
+    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
-    copies c;
-    for (int i = op->nin; i < op->nin + op->nout; i++)
-        writes = writes || (is_written(last, i) && !(tile->repeated >> i & 1));
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
         for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
             if (part < op->npasses - 1)
-                row_pass(op, part, tile, row, fetches, &c);
-        if (!writes)
-            continue;
+                row_pass(op, part, tile, row, fetches, values, copies);
+        store_values(op, tile, row, values);
         ptrdiff_t n = row_length(last, tile, row);
-        line_begin(last, tile, row, &l, &c);
+        row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         if (!can_bypass(last, tile, &l))

@@ -169,18 +169,20 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define NAME(name, kind, variant) NAME_(name, kind, variant, VJPI_DTYPE, VJPI_ISA)
 #define NAME_(...) NAME__(__VA_ARGS__)
 #define NAME__(name, kind, variant, dtype, isa) vjpi_##name##variant##_##kind##_##dtype##_##isa
+#define NOPERANDS(name) (sizeof(name##_tensors) / sizeof(name##_tensors[0]) + name##_nvalues)
 #define KERNEL(name, kind, variant, needed, call)                           \
     static void NAME(name, kind, variant)(const vjpi_tile *tile)            \
     {                                                                       \
         static const signature *const op = &NAME(name, signature, variant); \
+        _Alignas(64) char copies[NOPERANDS(name) * COPY_SIZE];              \
         if (needed)                                                         \
             call;                                                           \
     }
 #define PASS(name, part, variant)                                                               \
     KERNEL(name, along##part, variant, part < name##_npasses,                                   \
-           along_body((use){ op, part, part < name##_npasses - 1, true }, tile))                \
+           along_body((use){ op, part, part < name##_npasses - 1, true }, tile, copies))                \
     KERNEL(name, across##part, variant, part < name##_npasses,                                  \
-           across_body((use){ op, part, false, true }, tile))
+           across_body((use){ op, part, false, true }, tile, copies))
 /* A long formula is compiled once per part; kernels call it, a block of elements at a time. */
 #define BLOCK_OF(name, part_name, part, variant, needed)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
@@ -214,10 +216,10 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 1, variant)                                                                       \
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
-    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile)) \
-    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile))         \
+    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile, copies)) \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile, copies))         \
     KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
-           map_body((use){ op, PER_ROWS, false, false }, tile))
+           map_body((use){ op, PER_ROWS, false, false }, tile, copies))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define THEN , 0

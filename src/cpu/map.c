@@ -6,8 +6,9 @@ void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
                     char *room)
 {
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
-    vjpi_tile tile = vjpi_first_tile(job);
+    vjpi_tile tile;
     vjpi_walk walk;
+    vjpi_first_tile(job, &tile);
     vjpi_walk_units(nest, job->data, begin, &walk);
     for (int64_t unit = begin; unit < end; unit++) {
         tile.non_temporal = job->non_temporal;

@@ -186,13 +186,16 @@ INLINE void store(use u, const vjpi_tile *tile, int i, char *p, VV v, ptrdiff_t 
                   bool non_temporal)
 {
     int storage = storage_of(u, i);
-    if (storage == STORED_WIDE && !(non_temporal && tile->dtypes[i] == VJP_F32))
+    if (storage == STORED_WIDE) /* as it turns out to be: kernels of long formulas always ask */
+        storage = tile->dtypes[i] == OWN_DTYPE ? STORED_SAME
+                  : tile->dtypes[i] == VJP_F32 ? STORED_T : STORED_WIDE;
+    if (storage == STORED_WIDE)
         store_mixed(tile->dtypes[i], p, v, some);
     else if (some && storage == STORED_T)
         store_some_T(p, v, some);
     else if (some)
         STORE_SOME(p, v, some);
-    else if (non_temporal && storage != STORED_SAME)
+    else if (non_temporal && storage == STORED_T)
         stream_T(p, v);
     else if (non_temporal)
         STREAM(p, v);
@@ -258,10 +261,10 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t 
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the terms in terms[]. `start`: the position along the tile's axis of the pair's first
+ * and leave the terms in terms[]. scalars[]: the row operands that are one number. `start`: the position along the tile's axis of the pair's first
  * element. some > 0: that many elements only. */
-INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, ptrdiff_t start,
-                 ptrdiff_t some, bool non_temporal, VV *terms)
+INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scalars, ptrdiff_t at,
+                 ptrdiff_t start, ptrdiff_t some, bool non_temporal, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
@@ -272,9 +275,7 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, 
         if (!is_read(u, i))
             continue;
         if (u.scalars && is_row_operand(u, i)) {
-            T value;
-            memcpy(&value, data[i], sizeof(value));
-            in_a[nread] = in_b[nread] = k(value);
+            in_a[nread] = in_b[nread] = k(scalars[i]);
         } else {
             VV v = load(u, tile, i, data[i] + at * size_of(u, tile, i), some);
             in_a[nread] = v.a;

@@ -333,6 +333,9 @@ static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
     for (int32_t i = 0; i < call->ntensors + call->op->nvalues; i++)
         if (i >= call->ntensors || call->op->tensors[i].shape_rule == VJP_SHAPE_ROW)
             plan->array_of[i] = (uint8_t)plan->row_arrays++;
+    plan->gathers = call->passes + 1 != 1u << (call->op->npasses - 1);
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        plan->gathers = plan->gathers || plan->array_of[i] != VJPI_NO_ARRAY;
 }
 
 static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)

@@ -75,13 +75,15 @@ void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *ste
 {
     const vjpi_cpu_plan *plan = job->plan;
     static const double nothing = 0; /* read in place of elements, which do not matter here */
-    vjpi_tile tile = vjpi_first_tile(job);
-    if (!plan->per_row)
-        return;
+    vjpi_tile tile;
+    vjpi_first_tile(job, &tile);
+    tile.non_temporal = tile.axis_inner = false;
+    tile.axis_row = tile.index = 0;
     tile.rows = 1;
     tile.n = n;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         tile.data[i] = (char *)(uintptr_t)&nothing;
+        tile.row_step[i] = 0;
         tile.repeated |= 1u << i;
     }
     for (int32_t i = 0; i < plan->ntensors; i++)

@@ -66,7 +66,8 @@ typedef struct vjpi_cpu_plan {
     double constants[VJPI_MAX_CONSTANTS];    /* room for them in the compute type */
     double stand_ins[VJPI_MAX_TENSORS];      /* the elements of inputs that are not given */
     int64_t rows, length;                    /* of the data along the axis */
-    bool causal, per_row;                    /* rows end at the diagonal; have PER_ROW outputs */
+    bool causal;                             /* rows end at the diagonal */
+    bool gathers, per_row;                   /* rows have inputs, or values no pass makes; outputs */
     int64_t causal_shift;                    /* a row ends so far behind its own position */
     int32_t counter;                         /* the operand that counts where a row is */
     int32_t row_arrays;                      /* row inputs, PER_ROW outputs and row values */
@@ -100,11 +101,15 @@ static inline int64_t vjpi_share(int64_t n, int64_t parts, int64_t index)
     return n / parts * index + (index < more ? index : more);
 }
 
-/* A tile as every stage of the job begins it. */
-static inline vjpi_tile vjpi_first_tile(const vjpi_job *job)
+/* What is the same in every tile of a job. The rest of a tile is the stage's to fill in: it is not
+ * cleared, since small work would notice. */
+static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
 {
-    return (vjpi_tile){ .facts = job->plan->facts, .passes = job->plan->passes,
-                        .dtypes = job->plan->dtypes, .constants = job->plan->constants };
+    tile->facts = job->plan->facts;
+    tile->passes = job->plan->passes;
+    tile->dtypes = job->plan->dtypes;
+    tile->constants = job->plan->constants;
+    tile->repeated = 0;
 }
 
 /* prepare.c: the stages of a call, and its workspace. */
@@ -128,7 +133,7 @@ vjpi_stage_run vjpi_gather_rows, vjpi_finish_rows;
 #define VJPI_SUM_RADIX 4   /* rows of sums that a level of the tree adds up */
 #define VJPI_SUM_LEVELS 10 /* at most */
 #define VJPI_SUMS_SIZE 2048 /* bytes of a row of sums on the stack */
-#define VJPI_ARRAYS_SIZE 6144 /* bytes of all row arrays there */
+#define VJPI_ARRAYS_SIZE 4096 /* bytes of all row arrays there */
 #define VJPI_ROOM_SIZE \
     (VJPI_PACKED_SIZE + VJPI_ARRAYS_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
 
@@ -149,9 +154,9 @@ typedef void vjpi_prepare_tile(const vjpi_job *job, const vjpi_stage *stage, con
                                char *room, vjpi_tile *tile);
 
 /* The sums over steps [begin, end) of a unit, one for each row or column: in the room, where
- * vjpi_room_sums says. `tile` is where each tile starts from. */
+ * vjpi_room_sums says. `tile` has what is the same in all of them, and is used up. */
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fold *fold,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile tile, char *room,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile *tile, char *room,
                      vjpi_prepare_tile *prepare_tile);
 
 /* Units x segments, the units of one segment next to each other; prepare_tile: NULL or called before

@@ -34,6 +34,7 @@ static int64_t magnitude(int64_t a)
 static void copy(int64_t rows, int64_t n, const char *from, int64_t from_row, int64_t from_step,
                  char *to, int64_t to_row, int64_t to_step, int64_t size)
 {
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
     /* Walk the strided side's nearer direction in the inner loop. */
     bool is_pack = to_step == size;
     int64_t row = is_pack ? from_row : to_row, step = is_pack ? from_step : to_step;
@@ -43,20 +44,14 @@ static void copy(int64_t rows, int64_t n, const char *from, int64_t from_row, in
         swap = from_row, from_row = from_step, from_step = swap;
         swap = to_row, to_row = to_step, to_step = swap;
     }
-    switch (size) {
-    case 1:
-        copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 1);
-        break;
-    case 2:
+    if (size == 2)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 2);
-        break;
-    case 4:
+    else if (size == 4)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 4);
-        break;
-    default:
-        assert(size == 8);
+    else if (size == 8)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 8);
-    }
+    else
+        copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 1);
 }
 
 void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,

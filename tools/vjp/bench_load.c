@@ -17,7 +17,7 @@ enum {
 static bool has_slope(const vjp_op_info *op)
 {
     for (int32_t i = 0; i < op->ninputs; i++)
-        if (vjp_op_tensor(op, i)->shape_rule == VJP_SHAPE_SLOPE)
+        if (vjp_op_tensor(op, i)->shape_rule == VJP_SHAPE_PARAM)
             return true;
     return false;
 }
@@ -106,7 +106,8 @@ vjp_status load_run(load *l, void *stream)
     for (int32_t i = 0; i < l->p.ntensors; i++)
         buffers[i] = l->blocks[i] + l->stride[i] * (size_t)l->turn + l->offset;
     l->turn = l->turn + 1 < l->sets ? l->turn + 1 : 0;
-    return vjp_plan_run(l->plan, buffers, l->workspace, vjp_plan_workspace_size(l->plan), stream);
+    return vjp_plan_run(l->plan, (const void *const *)buffers, buffers + l->p.op->ninputs,
+                        l->workspace, vjp_plan_workspace_size(l->plan), stream);
 }
 
 void *load_buffer(const load *l, int32_t tensor)

@@ -97,7 +97,8 @@ static bool giant_run(giant *g, vjp_context *ctx, memory *where, unsigned char *
     void *workspace = memory_allocate(where, size), *buffers[PROBLEM_TENSORS];
     for (int32_t i = 0; i < g->t.p.ntensors; i++)
         buffers[i] = data[i];
-    vjp_status status = vjp_plan_run(plan, buffers, workspace, size, NULL);
+    vjp_status status = vjp_plan_run(plan, (const void *const *)buffers,
+                                     buffers + g->t.p.op->ninputs, workspace, size, NULL);
     memory_wait(where);
     memory_free(where, workspace);
     vjp_plan_destroy(plan);

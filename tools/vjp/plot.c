@@ -43,7 +43,7 @@ static bool has_attr(const vjp_op_info *op, const char *name)
 
 static double input_value(const plot *of, const vjp_tensor_info *tensor, int64_t i)
 {
-    if (tensor->shape_rule == VJP_SHAPE_SLOPE)
+    if (tensor->shape_rule == VJP_SHAPE_PARAM)
         return SLOPE;
     if (strcmp(tensor->name, "diff_dst") == 0)
         return !of->along_axis || i == HOT ? 1 : 0;
@@ -64,8 +64,8 @@ static void compute(plot *of)
         for (int64_t i = 0; i < of->n && t < p->op->ninputs; i++)
             of->values[t][i] = input_value(of, vjp_op_tensor(p->op, t), i);
     }
-    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, buffers, p->ntensors, reason,
-                    sizeof reason) != VJP_OK)
+    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                    (const void *const *)buffers, buffers + p->op->ninputs, reason, sizeof reason) != VJP_OK)
         broken("%s: %s", p->op->name, reason);
 }
 
@@ -114,7 +114,7 @@ static void write_title(char *title, size_t size, const plot *of)
 {
     char variant[VARIANT_TEXT], slope[32] = "";
     for (int32_t t = 0; t < of->p.op->ninputs; t++)
-        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_SLOPE)
+        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_PARAM)
             snprintf(slope, sizeof slope, ", %s = %g", vjp_op_tensor(of->p.op, t)->name, SLOPE);
     snprintf(title, size, "%s%s, diff_dst = 1", variant_name(&of->p, variant), slope);
     if (of->along_axis)

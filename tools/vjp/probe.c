@@ -178,7 +178,8 @@ static vjp_status run_in_a_way(probe *t, side *s, const vjp_plan *plan, void *wo
         stream = memory_stream_create(s->where);
     if (captured)
         memory_capture_begin(s->where, stream);
-    vjp_status status = vjp_plan_run(plan, buffers, workspace, size, stream);
+    vjp_status status = vjp_plan_run(plan, (const void *const *)buffers,
+                                     buffers + t->p.op->ninputs, workspace, size, stream);
     if (captured) {
         cuda_graph_exec graph = memory_capture_end(s->where, stream);
         if (graph)
