@@ -79,7 +79,7 @@ bool option_number(const arguments *args, const char *name, int64_t low, int64_t
 const vjp_op_info *op_named(const char *name);
 const vjp_op_info *find_op(const command *command, const char *name);
 
-/* version_text - the library's version, "0.1.0". */
+/* version_text - the library's version, "0.2.0". */
 enum {
     VERSION_SIZE = 16
 };
