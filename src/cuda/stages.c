@@ -396,6 +396,8 @@ static void set_dims(const vjpi_loop *loop, int32_t causal, vjpi_cuda_plan *plan
 {
     int64_t row = 1, index = 1;
     plan->ndim = loop->ndim;
+    if (plan->causal) /* a dim that is walked backwards counts down from its end */
+        plan->causal_shift += loop->offset[causal];
     memcpy(plan->offset, loop->offset, sizeof(plan->offset));
     for (int32_t d = loop->ndim - 1; d >= 0; d--) {
         const vjpi_dim *dim = &loop->dims[d];
