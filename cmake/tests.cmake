@@ -69,8 +69,11 @@ foreach(file IN LISTS tests)
       VJP_SHARED_PATH="$<TARGET_FILE:vjp>" FAKE_MODULE_PATH="$<TARGET_FILE:fake_module>")
     target_link_libraries(${name} PRIVATE ${CMOCKA_LIBRARY} ${CMAKE_DL_LIBS})
     add_dependencies(${name} vjp fake_module)
-  elseif(name MATCHES "^test_(cuda_|stores$)") # the library's insides
+  elseif(name MATCHES "^test_cuda_") # the library's insides
     target_link_libraries(${name} PRIVATE vjp_cuda_host vjp_static vjp_test_build)
+  elseif(name MATCHES "^test_(stores|tiles)$")
+    target_include_directories(${name} PRIVATE src)
+    target_link_libraries(${name} PRIVATE vjp_static vjp_test_build)
   else()
     target_link_libraries(${name} PRIVATE vjp_test_build)
   endif()

@@ -38,11 +38,13 @@ static vjp_plan *make_plan(vjp_context *ctx)
 }
 
 /* Running a plan queues kernels on the stream and returns: nothing waits, allocates or copies. */
-static void run(const vjp_plan *plan, float *src, float *diff_dst, float *diff_src,
+static void run(const vjp_plan *plan, const float *src, const float *diff_dst, float *diff_src,
                 cudaStream_t stream)
 {
-    void *buffers[] = { src, diff_dst, diff_src };
-    vjp_status status = vjp_plan_run(plan, buffers, NULL, 0, stream); /* maps need no workspace */
+    const void *inputs[] = { src, diff_dst };
+    void *outputs[] = { diff_src };
+    vjp_status status =
+        vjp_plan_run(plan, inputs, outputs, NULL, 0, stream); /* maps need no workspace */
     if (status != VJP_OK) {
         fprintf(stderr, "vjp_plan_run: %s\n", vjp_status_string(status));
         exit(1);

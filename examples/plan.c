@@ -84,7 +84,7 @@ int main(void)
     vjp_tensor first, last;
     describe(&first, &last);
     const vjp_tensor *tensors[] = { &first, &last, &first }; /* src, diff_dst; diff_src */
-    const vjp_attr attrs[] = { vjp_attr_f32("alpha", ALPHA), vjp_attr_f32("beta", BETA) };
+    const vjp_attr attrs[] = { vjp_attr_f64("alpha", ALPHA), vjp_attr_f64("beta", BETA) };
 
     int ok = refusals(ctx, attrs, tensors);
     vjp_plan *plan = plan_or_reason(ctx, attrs, 2, tensors);
@@ -93,9 +93,10 @@ int main(void)
     /* The plan may run as often as wanted, with these buffers or others of the same layout. */
     size_t workspace_size = vjp_plan_workspace_size(plan);
     void *workspace = malloc(workspace_size + 1); /* never 0 bytes: malloc may then give NULL */
-    void *buffers[] = { src, diff_dst, diff_src };
+    const void *inputs[] = { src, diff_dst };
+    void *outputs[] = { diff_src };
     ok = ok && plan && workspace &&
-         vjp_plan_run(plan, buffers, workspace, workspace_size, NULL) == VJP_OK &&
+         vjp_plan_run(plan, inputs, outputs, workspace, workspace_size, NULL) == VJP_OK &&
          right(src, diff_dst, diff_src);
     printf("channels-first src, channels-last diff_dst: %s\n", ok ? "right" : "wrong");
     free(workspace);

@@ -15,12 +15,14 @@ int main(void)
 
     vjp_tensor matrix;
     vjp_tensor_contiguous(VJP_F32, 2, (const int64_t[]){ 2, 3 }, &matrix);
-    const vjp_tensor *tensors[] = { &matrix, &matrix, &matrix };
-    void *buffers[] = { src, diff_dst, diff_src }; /* inputs by index, then outputs by index */
+    const vjp_tensor *tensors[] = { &matrix, &matrix, &matrix }; /* inputs, then outputs */
+    const void *inputs[] = { src, diff_dst };
+    void *outputs[] = { diff_src };
     const vjp_attr attrs[] = { vjp_attr_bool("use_dst", 0) }; /* input 0 is src, not dst */
 
     char reason[VJP_REASON_SIZE];
-    if (vjp_compute(NULL, "relu_backward", attrs, 1, tensors, buffers, 3, reason, sizeof reason)) {
+    if (vjp_compute(NULL, "relu_backward", attrs, 1, tensors, 3, inputs, outputs, reason,
+                    sizeof reason)) {
         fprintf(stderr, "%s\n", reason);
         return 1;
     }

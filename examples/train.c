@@ -231,7 +231,7 @@ static int create_gradients(vjp_context *ctx, network *net)
     const vjp_tensor *plain[3] = { &hidden, &hidden, &hidden };
     const vjp_tensor *sloped[5] = { &hidden, &channels, &hidden, &hidden, &channels };
     const vjp_tensor *probs[3] = { &output, &output, &output };
-    const vjp_attr attrs[2] = { vjp_attr_f32("alpha", ALPHA), vjp_attr_f32("beta", BETA) };
+    const vjp_attr attrs[2] = { vjp_attr_f64("alpha", ALPHA), vjp_attr_f64("beta", BETA) };
     return gradient_create(ctx, act->op, attrs, act->nattrs, act->takes_slope ? sloped : plain,
                            act->takes_slope ? 5 : 3, &net->act_backward) &&
            gradient_create(ctx, "softmax_backward", NULL, 0, probs, 3, &net->softmax_backward);
@@ -243,28 +243,26 @@ static void gradient_destroy(gradient *g)
     free(g->workspace);
 }
 
-static int gradient_run(const gradient *g, void *const *buffers)
+static int gradient_run(const gradient *g, const void *const *inputs, void *const *outputs)
 {
-    if (vjp_plan_run(g->plan, buffers, g->workspace, g->workspace_size, NULL) == VJP_OK)
+    if (vjp_plan_run(g->plan, inputs, outputs, g->workspace, g->workspace_size, NULL) == VJP_OK)
         return 1;
     /* A run gives a status only; the check gives the reason as well. */
     char reason[VJP_REASON_SIZE];
-    vjp_status status =
-        vjp_plan_check(g->plan, buffers, g->workspace, g->workspace_size, reason, sizeof reason);
+    vjp_status status = vjp_plan_check(g->plan, inputs, outputs, g->workspace, g->workspace_size,
+                                       reason, sizeof reason);
     fprintf(stderr, "%s: %s\n", vjp_status_string(status), reason);
     return 0;
 }
 
 /* diff holds the gradient of dst when called and that of src after: in place. */
-static int activation_backward(network *net, float *src, float *dst, float *slope, float *diff,
-                               float *diff_slope)
+static int activation_backward(network *net, const float *src, const float *dst,
+                               const float *slope, float *diff, float *diff_slope)
 {
-    if (net->act->takes_slope) {
-        void *buffers[5] = { src, slope, diff, diff, diff_slope };
-        return gradient_run(&net->act_backward, buffers);
-    }
-    void *buffers[3] = { net->act->takes_dst ? dst : src, diff, diff };
-    return gradient_run(&net->act_backward, buffers);
+    const void *plain[2] = { net->act->takes_dst ? dst : src, diff };
+    const void *sloped[3] = { src, slope, diff };
+    void *outputs[2] = { diff, diff_slope }; /* the latter is not read without a slope */
+    return gradient_run(&net->act_backward, net->act->takes_slope ? sloped : plain, outputs);
 }
 
 static int backward(network *net, const float *points, const int *labels)
@@ -277,8 +275,9 @@ static int backward(network *net, const float *points, const int *labels)
         net->diff_probs[at] = -1.0f / (BATCH * fmaxf(net->probs[at], FLT_MIN));
     }
     /* softmax_backward takes diff_dst first, and its axis is 1 unless told otherwise. */
-    void *buffers[3] = { net->diff_probs, net->probs, net->diff_logits };
-    if (!gradient_run(&net->softmax_backward, buffers))
+    const void *inputs[2] = { net->diff_probs, net->probs };
+    void *outputs[1] = { net->diff_logits };
+    if (!gradient_run(&net->softmax_backward, inputs, outputs))
         return 0;
     dense_backward(HIDDEN, CLASSES, net->dst2, p->w3, net->diff_logits, d->w3, d->b3, net->diff2);
     if (!activation_backward(net, net->src2, net->dst2, p->slope2, net->diff2, d->slope2))

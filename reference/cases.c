@@ -96,7 +96,7 @@ static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const
     switch (info->type) {
     case VJP_ATTR_BOOL:
         return vjp_attr_bool(info->name, (int32_t)random_below(random, 2));
-    case VJP_ATTR_F32:
+    case VJP_ATTR_F64:
         return vjp_attr_f32(info->name, numbers[random_below(random, COUNT_OF(numbers))]);
     case VJP_ATTR_STR:
         return vjp_attr_str(info->name, draw_choice(random, info));

@@ -46,7 +46,8 @@ static dual prelu(const problem *p, dual x, dual w)
 static dual hardsigmoid(const problem *p, dual x, dual w)
 {
     (void)w;
-    float alpha = problem_attr(p, "alpha").value.f32, beta = problem_attr(p, "beta").value.f32;
+    float alpha = (float)problem_attr(p, "alpha").value.f64;
+    float beta = (float)problem_attr(p, "beta").value.f64;
     double line = p->tensors[0].dtype == VJP_F64 ? fma((double)alpha, (double)x.value, (double)beta)
                                                  : (double)fmaf(alpha, (float)x.value, beta);
     if (!(line > 0 && line < 1))

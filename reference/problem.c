@@ -35,7 +35,8 @@ vjp_attr problem_attr(const problem *p, const char *name)
 {
     for (int32_t i = 0; i < p->nattrs; i++)
         if (strcmp(p->attrs[i].name, name) == 0)
-            return p->attrs[i];
+            return p->attrs[i].type == VJP_ATTR_F32 ? vjp_attr_f64(name, p->attrs[i].value.f32)
+                                                    : p->attrs[i];
     for (int32_t i = 0; i < p->op->nattrs; i++)
         if (strcmp(vjp_op_attr(p->op, i)->name, name) == 0)
             return vjp_op_attr(p->op, i)->default_value;
@@ -106,6 +107,9 @@ static void say_attr(writer *w, const vjp_attr *attr)
         return;
     case VJP_ATTR_F32:
         say(w, " %s=%a", attr->name, (double)attr->value.f32);
+        return;
+    case VJP_ATTR_F64:
+        say(w, " %s=%a", attr->name, attr->value.f64);
         return;
     default:
         say(w, " %s=%s", attr->name, attr->value.str);

@@ -29,7 +29,7 @@ problem problem_start(const char *op);
 
 void problem_add_attr(problem *p, vjp_attr attr);
 
-/* problem_attr - the value given, or the default that the library announces. */
+/* problem_attr - the value given, or the default that the library announces; a real one as F64. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
 /* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`;

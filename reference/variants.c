@@ -21,7 +21,7 @@ static int32_t choices_of(const vjp_attr_info *info, int32_t *together)
 {
     if (info->type == VJP_ATTR_BOOL)
         return 2;
-    if (info->type != VJP_ATTR_F32)
+    if (info->type != VJP_ATTR_F64)
         return 1;
     return (*together)++ == 0 ? NUMBER_SETS : 1;
 }
@@ -45,7 +45,7 @@ problem variant_problem(const vjp_op_info *op, int32_t index)
         index /= choices;
         if (info->type == VJP_ATTR_BOOL)
             problem_add_attr(&p, vjp_attr_bool(info->name, choice));
-        if (info->type != VJP_ATTR_F32)
+        if (info->type != VJP_ATTR_F64)
             continue;
         set = earlier == 0 ? choice : set;
         problem_add_attr(&p, vjp_attr_f32(info->name, numbers[set][earlier % 2]));

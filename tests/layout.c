@@ -35,16 +35,41 @@ VALUE(VJP_F64, 1);
 VALUE(VJP_F32, 2);
 VALUE(VJP_F16, 3);
 VALUE(VJP_BF16, 4);
+VALUE(VJP_S32, 5);
+VALUE(VJP_S64, 6);
+VALUE(VJP_U8, 7);
 
 VALUE(VJP_ATTR_BOOL, 1);
 VALUE(VJP_ATTR_S64, 2);
 VALUE(VJP_ATTR_F32, 3);
 VALUE(VJP_ATTR_STR, 4);
+VALUE(VJP_ATTR_F64, 5);
 
 VALUE(VJP_DTYPE_SAME, 1);
 VALUE(VJP_DTYPE_WIDE, 2);
+VALUE(VJP_DTYPE_ANY, 3);
+VALUE(VJP_DTYPE_STAT, 4);
+VALUE(VJP_DTYPE_INDEX, 5);
+VALUE(VJP_DTYPE_MASK, 6);
+
 VALUE(VJP_SHAPE_DATA, 1);
-VALUE(VJP_SHAPE_SLOPE, 2);
+VALUE(VJP_SHAPE_PARAM, 2);
+VALUE(VJP_SHAPE_ROW, 3);
+
+VALUE(VJP_TENSOR_OPTIONAL, 1);
+VALUE(VJP_TENSOR_SUM, 2);
+VALUE(VJP_TENSOR_LABEL, 4);
+VALUE(VJP_TENSOR_END, 8);
+
+VALUE(VJP_ROLE_HINT, 1);
+VALUE(VJP_ROLE_CHOICE, 2);
+VALUE(VJP_ROLE_FLAG, 3);
+VALUE(VJP_ROLE_CONSTANT, 4);
+VALUE(VJP_ROLE_AXIS, 5);
+VALUE(VJP_ROLE_AXES, 6);
+VALUE(VJP_ROLE_FORMAT, 7);
+VALUE(VJP_ROLE_CAUSAL, 8);
+VALUE(VJP_ROLE_IGNORED, 9);
 
 VALUE(VJP_MAX_DIMS, 12);
 VALUE(VJP_REASON_SIZE, 256);
@@ -55,8 +80,10 @@ SIZE(vjp_dtype, 4);
 SIZE(vjp_attr_type, 4);
 SIZE(vjp_dtype_rule, 4);
 SIZE(vjp_shape_rule, 4);
+SIZE(vjp_tensor_flags, 4);
+SIZE(vjp_attr_role, 4);
 
-SIZE(vjp_context_options, 64);
+SIZE(vjp_context_options, 72);
 PLACE(vjp_context_options, struct_size, 0);
 PLACE(vjp_context_options, device, 8);
 PLACE(vjp_context_options, device_id, 12);
@@ -66,6 +93,7 @@ PLACE(vjp_context_options, parallel_for_user, 32);
 PLACE(vjp_context_options, allocate, 40);
 PLACE(vjp_context_options, deallocate, 48);
 PLACE(vjp_context_options, allocator_user, 56);
+PLACE(vjp_context_options, isa, 64);
 
 SIZE(vjp_tensor, 208);
 PLACE(vjp_tensor, struct_size, 0);
@@ -81,29 +109,43 @@ PLACE(vjp_attr, value, 16);
 PLACE(vjp_attr, value.b, 16);
 PLACE(vjp_attr, value.s64, 16);
 PLACE(vjp_attr, value.f32, 16);
+PLACE(vjp_attr, value.f64, 16);
 PLACE(vjp_attr, value.str, 16);
 
-SIZE(vjp_op_info, 56);
+SIZE(vjp_op_info, 48);
 PLACE(vjp_op_info, struct_size, 0);
 PLACE(vjp_op_info, name, 8);
 PLACE(vjp_op_info, title, 16);
 PLACE(vjp_op_info, formula, 24);
-PLACE(vjp_op_info, accuracy, 32);
-PLACE(vjp_op_info, ninputs, 40);
-PLACE(vjp_op_info, noutputs, 44);
-PLACE(vjp_op_info, nattrs, 48);
+PLACE(vjp_op_info, ninputs, 32);
+PLACE(vjp_op_info, noutputs, 36);
+PLACE(vjp_op_info, nattrs, 40);
+PLACE(vjp_op_info, nbounds, 44);
 
-SIZE(vjp_tensor_info, 24);
+SIZE(vjp_tensor_info, 32);
 PLACE(vjp_tensor_info, struct_size, 0);
 PLACE(vjp_tensor_info, name, 8);
 PLACE(vjp_tensor_info, dtype_rule, 16);
 PLACE(vjp_tensor_info, shape_rule, 20);
+PLACE(vjp_tensor_info, flags, 24);
 
-SIZE(vjp_attr_info, 64);
+SIZE(vjp_attr_info, 72);
 PLACE(vjp_attr_info, struct_size, 0);
 PLACE(vjp_attr_info, name, 8);
 PLACE(vjp_attr_info, type, 16);
-PLACE(vjp_attr_info, required, 20);
-PLACE(vjp_attr_info, default_value, 24);
-PLACE(vjp_attr_info, choices, 48);
-PLACE(vjp_attr_info, meaning, 56);
+PLACE(vjp_attr_info, role, 20);
+PLACE(vjp_attr_info, required, 24);
+PLACE(vjp_attr_info, default_value, 32);
+PLACE(vjp_attr_info, choices, 56);
+PLACE(vjp_attr_info, meaning, 64);
+
+SIZE(vjp_bound_info, 64);
+PLACE(vjp_bound_info, struct_size, 0);
+PLACE(vjp_bound_info, output, 8);
+PLACE(vjp_bound_info, choice, 16);
+PLACE(vjp_bound_info, dtypes, 20);
+PLACE(vjp_bound_info, ulp, 24);
+PLACE(vjp_bound_info, unit_ulp, 32);
+PLACE(vjp_bound_info, c, 40);
+PLACE(vjp_bound_info, magnitude, 48);
+PLACE(vjp_bound_info, text, 56);

@@ -53,6 +53,12 @@ static void every_dtype_has_its_name_and_size(void **state)
     assert_int_equal(vjp_dtype_size(VJP_F32), 4);
     assert_int_equal(vjp_dtype_size(VJP_F16), 2);
     assert_int_equal(vjp_dtype_size(VJP_BF16), 2);
+    assert_string_equal(vjp_dtype_name(VJP_S32), "s32");
+    assert_string_equal(vjp_dtype_name(VJP_S64), "s64");
+    assert_string_equal(vjp_dtype_name(VJP_U8), "u8");
+    assert_int_equal(vjp_dtype_size(VJP_S32), 4);
+    assert_int_equal(vjp_dtype_size(VJP_S64), 8);
+    assert_int_equal(vjp_dtype_size(VJP_U8), 1);
     assert_null(vjp_dtype_name((vjp_dtype)0));
     assert_null(vjp_dtype_name((vjp_dtype)99));
     assert_int_equal(vjp_dtype_size((vjp_dtype)-1), 0);
@@ -71,32 +77,36 @@ static void the_enumeration_is_consistent(void **state)
         const vjp_op_info *op = vjp_op_at(i);
         assert_ptr_equal(vjp_op_find(op->name), op); /* so names are unique, too */
         assert_true(op->struct_size >= sizeof *op);
-        assert_true(strlen(op->title) > 0 && strlen(op->formula) > 0 && strlen(op->accuracy) > 0);
+        assert_true(strlen(op->title) > 0 && strlen(op->formula) > 0);
         assert_true(op->ninputs > 0 && op->noutputs > 0);
         assert_null(vjp_op_tensor(op, -1));
         assert_null(vjp_op_tensor(op, op->ninputs + op->noutputs));
         assert_null(vjp_op_attr(op, -1));
         assert_null(vjp_op_attr(op, op->nattrs));
+        assert_null(vjp_op_bound(op, -1));
+        assert_null(vjp_op_bound(op, op->nbounds));
     }
     assert_null(vjp_op_tensor(NULL, 0));
     assert_null(vjp_op_attr(NULL, 0));
+    assert_null(vjp_op_bound(NULL, 0));
 }
 
-/* What an operator announces, in words: "name:rules" for tensors, where D is the data's shape, S
- * the slope's, = the call's dtype, ~ that or f32; "name:type:default" for attributes. */
+/* What an operator announces, in words: "name:rules" for tensors, where D is the data's shape, P a
+ * parameter's, = the call's dtype, ~ that or f32, + a sum, ? optional; "name:type:role:default" for
+ * attributes. */
 typedef struct announcement {
     const char *op, *title, *inputs, *outputs, *attrs;
 } announcement;
 
 static const announcement announcements[] = {
-    { "relu_backward", "ReLUBackward", "src:D= diff_dst:D=", "diff_src:D=", "use_dst:bool:true" },
+    { "relu_backward", "ReLUBackward", "src:D= diff_dst:D=", "diff_src:D=", "use_dst:bool:hint:true" },
     { "sigmoid_backward", "SigmoidBackward",
-      "src:D= diff_dst:D=", "diff_src:D=", "use_dst:bool:false" },
+      "src:D= diff_dst:D=", "diff_src:D=", "use_dst:bool:choice:false" },
     { "hard_sigmoid_backward", "HardSigmoidBackward",
-      "src:D= diff_dst:D=", "diff_src:D=", "alpha:f32:required beta:f32:required" },
-    { "prelu_backward", "PReLUBackward", "src:D= slope:S~ diff_dst:D=", "diff_src:D= diff_slope:S~",
-      "data_format:str(NCX|NXC):NXC" },
-    { "softmax_backward", "SoftMaxBackward", "diff_dst:D= dst:D=", "diff_src:D~", "axis:s64:1" },
+      "src:D= diff_dst:D=", "diff_src:D=", "alpha:f64:constant:required beta:f64:constant:required" },
+    { "prelu_backward", "PReLUBackward", "src:D= slope:P~ diff_dst:D=",
+      "diff_src:D= diff_slope:P~+?", "data_format:str(NCX|NXC):format:NXC" },
+    { "softmax_backward", "SoftMaxBackward", "diff_dst:D= dst:D=", "diff_src:D~", "axis:s64:axis:1" },
 };
 
 static void describe_tensors(const vjp_op_info *op, int32_t from, int32_t to, char *text)
@@ -106,8 +116,10 @@ static void describe_tensors(const vjp_op_info *op, int32_t from, int32_t to, ch
         const vjp_tensor_info *tensor = vjp_op_tensor(op, t);
         assert_true(tensor->struct_size >= sizeof *tensor);
         strcat(strcat(text, t > from ? " " : ""), tensor->name);
-        strcat(text, tensor->shape_rule == VJP_SHAPE_DATA ? ":D" : ":S");
+        strcat(text, tensor->shape_rule == VJP_SHAPE_DATA ? ":D" : ":P");
         strcat(text, tensor->dtype_rule == VJP_DTYPE_SAME ? "=" : "~");
+        strcat(text, tensor->flags & VJP_TENSOR_SUM ? "+" : "");
+        strcat(text, tensor->flags & VJP_TENSOR_OPTIONAL ? "?" : "");
     }
 }
 
@@ -129,7 +141,9 @@ static const char *default_in_words(const vjp_attr_info *attr)
 
 static void describe_attrs(const vjp_op_info *op, char *text)
 {
-    static const char *const types[] = { "none", "bool", "s64", "f32", "str" };
+    static const char *const types[] = { "none", "bool", "s64", "f32", "str", "f64" };
+    static const char *const roles[] = { "none", "hint", "choice", "flag", "constant", "axis",
+                                         "axes", "format", "causal", "ignored" };
     *text = '\0';
     for (int32_t i = 0; i < op->nattrs; i++) {
         const vjp_attr_info *attr = vjp_op_attr(op, i);
@@ -140,6 +154,7 @@ static void describe_attrs(const vjp_op_info *op, char *text)
         strcat(text, types[attr->type]);
         if (attr->choices != NULL)
             strcat(strcat(strcat(text, "("), attr->choices), ")");
+        strcat(strcat(text, ":"), roles[attr->role]);
         strcat(strcat(text, ":"), default_in_words(attr));
     }
 }
@@ -208,7 +223,7 @@ static void bad_descriptions_leave_the_tensor_alone(void **state)
     (void)state;
     const int64_t shape[VJP_MAX_DIMS + 1] = { 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     description_refused(VJP_BAD_DTYPE, (vjp_dtype)0, 2, shape);
-    description_refused(VJP_BAD_DTYPE, (vjp_dtype)5, 2, shape);
+    description_refused(VJP_BAD_DTYPE, (vjp_dtype)8, 2, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, 13, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, -1, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, 2, (int64_t[]){ 4, -1 });

@@ -57,8 +57,9 @@ static void run_batch(const problem *p)
         if (t < p->op->ninputs)
             write_all(p->tensors[t].dtype, values[t], data[t]);
     }
-    vjp_status status = vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, data,
-                                    p->ntensors, reason, sizeof reason);
+    vjp_status status = vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                                    (const void *const *)data, data + p->op->ninputs, reason,
+                                    sizeof reason);
     assert_status(VJP_OK, status, reason);
     const unsigned char *result = data[p->op->ninputs];
     for (int64_t i = 0; i < BATCH; i++)

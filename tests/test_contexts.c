@@ -90,7 +90,7 @@ static void an_unknown_isa_is_refused(void **state)
         context_refused(NULL, VJP_BAD_ARGUMENT, names[i]);
     }
     char reason[VJP_REASON_SIZE] = "";
-    assert_int_equal(vjp_compute(NULL, "relu_backward", NULL, 0, NULL, NULL, 0, reason,
+    assert_int_equal(vjp_compute(NULL, "relu_backward", NULL, 0, NULL, 0, NULL, NULL, reason,
                                  sizeof reason), VJP_BAD_ARGUMENT);
     assert_non_null(strstr(reason, "VJP_ISA"));
     setenv("VJP_ISA", "", 1);
@@ -176,8 +176,9 @@ static void compute_needs_no_context(void **state)
     for (int64_t i = 0; i < COUNT_OF(contexts); i++) {
         trial_prepare(&t, 0xa5);
         assert_status(VJP_OK,
-                      vjp_compute(contexts[i], "prelu_backward", p.attrs, p.nattrs, tensors, t.data,
-                                  p.ntensors, reason, sizeof reason),
+                      vjp_compute(contexts[i], "prelu_backward", p.attrs, p.nattrs, tensors,
+                                  p.ntensors, trial_inputs(&t), trial_outputs(&t), reason,
+                                  sizeof reason),
                       reason);
         assert_string_equal(reason, "");
         trial_settle(&t);

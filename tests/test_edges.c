@@ -132,8 +132,10 @@ static void relu_of_patterns(vjp_context *ctx, vjp_dtype dtype, uint16_t *patter
     problem_contiguous(&p, dtype, dtype, 1, (int64_t[]){ PATTERNS }, 0, NULL);
     p.tensors[0].strides[0] = 0;
     const vjp_tensor *tensors[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
-    void *data[] = { &one, patterns, got };
-    vjp_status status = vjp_compute(ctx, p.op->name, NULL, 0, tensors, data, 3, NULL, 0);
+    const void *inputs[] = { &one, patterns };
+    void *outputs[] = { got };
+    vjp_status status =
+        vjp_compute(ctx, p.op->name, NULL, 0, tensors, 3, inputs, outputs, NULL, 0);
     assert_status(VJP_OK, status, NULL);
 }
 

@@ -51,7 +51,8 @@ static void other_shape_refused(const problem *p, int32_t tensor)
         data[i] = memory[i];
     }
     vjp_status status = vjp_compute(refusal_context, p->op->name, p->attrs, p->nattrs, tensors,
-                                    data, p->ntensors, NULL, 0);
+                                    p->ntensors, (const void *const *)data, data + p->op->ninputs,
+                                    NULL, 0);
     assert_status(VJP_BAD_SHAPE, status, NULL);
     assert_memory_equal(memory, untouched, sizeof memory);
 }
@@ -113,7 +114,7 @@ static problem all_shaped(int32_t op, vjp_dtype dtype, int32_t ndim, const int64
     problem p = plain(op);
     for (int32_t t = 0; t < p.ntensors; t++) {
         vjp_tensor *tensor = &p.tensors[t];
-        int is_slope = vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_SLOPE;
+        int is_slope = vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_PARAM;
         uint64_t step = 1;
         tensor->dtype = dtype;
         tensor->ndim = is_slope ? 1 : ndim;
@@ -188,7 +189,7 @@ static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
             problem_contiguous(&both, VJP_F32, VJP_F32, 2, plain_shape, 1, &length);
             for (int32_t t = 0; t < both.ntensors; t++) {
                 problem one = plain(op);
-                if (vjp_op_tensor(one.op, t)->shape_rule != VJP_SHAPE_SLOPE || length == COLUMNS)
+                if (vjp_op_tensor(one.op, t)->shape_rule != VJP_SHAPE_PARAM || length == COLUMNS)
                     continue;
                 one.tensors[t] = both.tensors[t];
                 refused(&one, VJP_BAD_SHAPE, WORDS("slope", "dim 0"));
@@ -274,7 +275,8 @@ static void xnnpack_issue_10100_a_size_that_wraps_to_4_bytes(void **state)
         for (int32_t t = 0; t < p.ntensors; t++)
             data[t] = memory + (t < p.op->ninputs ? 0 : 64 * (t - p.op->ninputs + 1));
         assert_status(VJP_OK, problem_create(&p, refusal_context, &plan, NULL), NULL);
-        vjp_status status = vjp_plan_check(plan, data, memory, SIZE_MAX, reason, sizeof reason);
+        vjp_status status = vjp_plan_check(plan, (const void *const *)data, data + p.op->ninputs,
+                                           memory, SIZE_MAX, reason, sizeof reason);
         assert_status(VJP_BAD_ALIAS, status, reason);
         vjp_plan_destroy(plan);
     }

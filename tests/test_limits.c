@@ -46,7 +46,7 @@ typedef struct asked {
 
 static int has_slope(const problem *p)
 {
-    return vjp_op_tensor(p->op, p->ntensors - 1)->shape_rule == VJP_SHAPE_SLOPE;
+    return vjp_op_tensor(p->op, p->ntensors - 1)->shape_rule == VJP_SHAPE_PARAM;
 }
 
 static const char *axis_of(const vjp_op_info *op)
@@ -206,7 +206,7 @@ static problem spread(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, cons
     problem p = variant_problem(op, 0);
     for (int32_t t = 0; t < p.ntensors; t++) {
         vjp_tensor *tensor = &p.tensors[t];
-        int is_slope = vjp_op_tensor(op, t)->shape_rule == VJP_SHAPE_SLOPE;
+        int is_slope = vjp_op_tensor(op, t)->shape_rule == VJP_SHAPE_PARAM;
         uint64_t step = t < op->ninputs ? 0 : 1;
         *tensor = (vjp_tensor){ .struct_size = sizeof *tensor, .dtype = dtype };
         tensor->ndim = is_slope ? 1 : ndim;

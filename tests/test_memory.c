@@ -100,8 +100,8 @@ static void a_run_does_not_call_malloc(void **state)
             assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
             void *workspace = unit_malloc(vjp_plan_workspace_size(plan));
             allocations_begin(0, FAULT_ONCE);
-            vjp_status status =
-                vjp_plan_run(plan, t.data, workspace, vjp_plan_workspace_size(plan), NULL);
+            vjp_status status = vjp_plan_run(plan, trial_inputs(&t), trial_outputs(&t), workspace,
+                                             vjp_plan_workspace_size(plan), NULL);
             assert_int_equal(allocations_end().calls, 0);
             assert_status(VJP_OK, status, NULL);
             free(workspace);
@@ -130,8 +130,9 @@ static void runs_of_more_and_fewer_tasks_do_not_call_malloc(void **state)
         vjp_plan *plan = NULL;
         assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
         allocations_begin(0, FAULT_ONCE);
-        vjp_status status =
-            vjp_plan_run(plan, (void *[]){ data[0], data[1], data[2] }, NULL, 0, NULL);
+        const void *inputs[] = { data[0], data[1] };
+        void *outputs[] = { data[2] };
+        vjp_status status = vjp_plan_run(plan, inputs, outputs, NULL, 0, NULL);
         int64_t calls = allocations_end().calls;
         assert_status(VJP_OK, status, NULL);
         if (i > 0) /* the first starts the threads */
@@ -203,8 +204,9 @@ static bool computed(life *l, vjp_context *ctx)
     for (int32_t i = 0; i < p->ntensors; i++)
         tensors[i] = &p->tensors[i];
     trial_prepare(&l->t, 0x5a);
-    vjp_status status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, l->t.data,
-                                    p->ntensors, l->reason, sizeof l->reason);
+    vjp_status status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                                    trial_inputs(&l->t), trial_outputs(&l->t), l->reason,
+                                    sizeof l->reason);
     if (went_well(l, status, NULL))
         return true;
     for (int32_t i = 0; i < p->ntensors; i++)
@@ -334,7 +336,9 @@ static void a_workspace_may_have_any_alignment(void **state)
     for (size_t shift = 0; shift < 17; shift++) {
         arena memory = arena_open(size + shift, ARENA_AT_START);
         trial_prepare(&t, 0x5a);
-        assert_status(VJP_OK, vjp_plan_run(plan, t.data, memory.bytes + shift, size, NULL), NULL);
+        vjp_status status = vjp_plan_run(plan, trial_inputs(&t), trial_outputs(&t),
+                                         memory.bytes + shift, size, NULL);
+        assert_status(VJP_OK, status, NULL);
         assert_true(arena_slack_intact(&memory));
         trial_check_same(&t, wanted, "an odd workspace");
         arena_close(&memory);

@@ -55,8 +55,9 @@ static void null_and_miscounted_arguments(void **state)
         { { ctx, op, NULL, 1, list, 3 }, { { "attrs" } } },
         { { ctx, op, NULL, -1, list, 3 }, { { "attrs" } } },
         { { ctx, op, NULL, 0, NULL, 3 }, { { "tensors" } } },
-        { { ctx, op, NULL, 0, holed, 3 }, { { "diff_dst" } } },
-        { { ctx, op, NULL, 0, list, 2 }, { { "2", "3" } } },
+        { { ctx, op, NULL, 0, holed, 3 }, { { "diff_dst: required by", op, "not given" } } },
+        { { ctx, op, NULL, 0, list, 2 }, { { "diff_src: required by", op, "not given" } } },
+        { { ctx, op, NULL, 0, list, 0 }, { { "src: required by", op, "not given" } } },
         { { ctx, op, NULL, 0, list, 4 }, { { "4", "3" } } },
         { { ctx, op, NULL, 0, list, -1 }, { { "-1", "3" } } },
     };
@@ -201,7 +202,7 @@ static void softmax_without_dims(void **state)
 static void dtypes_that_do_not_exist(void **state)
 {
     (void)state;
-    const int numbers[] = { 0, 5, 99, -1 };
+    const int numbers[] = { 0, 8, 99, -1 };
     for (int64_t i = 0; i < COUNT_OF(numbers); i++)
         for (int32_t t = 0; t < 3; t++) {
             problem p = refusal_map();
@@ -230,12 +231,24 @@ static void dtypes_that_do_not_go_together(void **state)
     dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, D }, "diff_src");
     dtypes_refused(refusal_row(1), (vjp_dtype[]){ H, H, B }, "diff_src");
     problem p = accepted(refusal_fold("NCX", 5));
-    dtypes_refused(p, (vjp_dtype[]){ H, S, H, H, H }, "slope");
-    dtypes_refused(p, (vjp_dtype[]){ H, H, H, H, S }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ H, S, H, S, S }, "diff_src");
     dtypes_refused(p, (vjp_dtype[]){ D, S, D, D, S }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ B, H, B, B, H }, "slope");
     dtypes_refused(p, (vjp_dtype[]){ S, H, S, S, H }, "slope");
+}
+
+/* Each tensor that may be wider decides for itself. */
+static void dtypes_that_each_tensor_decides(void **state)
+{
+    (void)state;
+    const vjp_dtype S = VJP_F32, H = VJP_F16, B = VJP_BF16;
+    const vjp_dtype dtypes[][5] = { { H, S, H, H, H }, { H, H, H, H, S }, { B, S, B, B, S } };
+    for (int64_t i = 0; i < COUNT_OF(dtypes); i++) {
+        problem p = refusal_fold("NCX", 5);
+        for (int32_t t = 0; t < p.ntensors; t++)
+            p.tensors[t].dtype = dtypes[i][t];
+        accepted(p);
+    }
 }
 
 /* ---- reasons ------------------------------------------------------------------------------ */
@@ -304,6 +317,7 @@ int main(void)
         cmocka_unit_test(softmax_without_dims),
         cmocka_unit_test(dtypes_that_do_not_exist),
         cmocka_unit_test(dtypes_that_do_not_go_together),
+        cmocka_unit_test(dtypes_that_each_tensor_decides),
         cmocka_unit_test(reasons_fit_the_buffer_they_are_given),
         cmocka_unit_test(a_long_name_does_not_overrun_the_reason),
     };

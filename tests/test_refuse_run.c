@@ -32,6 +32,21 @@ static vjp_plan *plan_of(const problem *p)
     return plan;
 }
 
+/* Check and run with the addresses of all tensors in one list, which may be NULL. */
+static vjp_status check_run(const vjp_plan *plan, int32_t ninputs, void *const *data,
+                            const void *workspace, size_t size, char *reason)
+{
+    return vjp_plan_check(plan, (const void *const *)data, data ? data + ninputs : NULL, workspace,
+                          size, reason, VJP_REASON_SIZE);
+}
+
+static vjp_status run(const vjp_plan *plan, int32_t ninputs, void *const *data, void *workspace,
+                      size_t size)
+{
+    return vjp_plan_run(plan, (const void *const *)data, data ? data + ninputs : NULL, workspace,
+                        size, NULL);
+}
+
 /* run_refused - check and run say `status`, and the buffer stays as it is. */
 static void run_refused(const problem *p, void *const *data, vjp_status status, words wanted)
 {
@@ -42,9 +57,9 @@ static void run_refused(const problem *p, void *const *data, vjp_status status, 
     void *workspace = unit_malloc(size);
     fill_buffer(buffer);
     fill_buffer(before);
-    assert_status(status, vjp_plan_check(plan, data, workspace, size, reason, sizeof reason),
+    assert_status(status, check_run(plan, p->op->ninputs, data, workspace, size, reason),
                   reason);
-    assert_status(status, vjp_plan_run(plan, data, workspace, size, NULL), reason);
+    assert_status(status, run(plan, p->op->ninputs, data, workspace, size), reason);
     check_reason(reason, wanted);
     assert_memory_equal(buffer, before, sizeof before);
     free(workspace);
@@ -59,10 +74,10 @@ static void run_accepted(const problem *p, void *const *data)
     size_t size = vjp_plan_workspace_size(plan);
     void *workspace = unit_malloc(size);
     fill_buffer(buffer);
-    assert_status(VJP_OK, vjp_plan_check(plan, data, workspace, size, reason, sizeof reason),
+    assert_status(VJP_OK, check_run(plan, p->op->ninputs, data, workspace, size, reason),
                   reason);
     assert_string_equal(reason, "");
-    assert_status(VJP_OK, vjp_plan_run(plan, data, workspace, size, NULL), reason);
+    assert_status(VJP_OK, run(plan, p->op->ninputs, data, workspace, size), reason);
     free(workspace);
     vjp_plan_destroy(plan);
 }
@@ -80,20 +95,32 @@ static problem relu_rows(int64_t src, int64_t diff_dst, int64_t diff_src)
 
 /* ---- pointers ----------------------------------------------------------------------------- */
 
+static void without_outputs_refused(const problem *p, void *const *data)
+{
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_plan *plan = plan_of(p);
+    const void *const *inputs = (const void *const *)data;
+    assert_status(VJP_BAD_ARGUMENT,
+                  vjp_plan_check(plan, inputs, NULL, NULL, 0, reason, sizeof reason), reason);
+    check_reason(reason, WORDS("outputs is NULL"));
+    assert_status(VJP_BAD_ARGUMENT, vjp_plan_run(plan, inputs, NULL, NULL, 0, NULL), NULL);
+    vjp_plan_destroy(plan);
+}
+
 static void null_plans_and_buffers(void **state)
 {
     (void)state;
     problem p = refusal_map();
     void *data[] = { buffer, buffer + 100, buffer + 200 };
     char reason[VJP_REASON_SIZE] = "";
-    assert_status(VJP_BAD_ARGUMENT, vjp_plan_run(NULL, data, NULL, 0, NULL), NULL);
-    assert_status(VJP_BAD_ARGUMENT, vjp_plan_check(NULL, data, NULL, 0, reason, sizeof reason),
-                  reason);
-    run_refused(&p, NULL, VJP_BAD_ARGUMENT, WORDS("buffers"));
+    assert_status(VJP_BAD_ARGUMENT, run(NULL, 2, data, NULL, 0), NULL);
+    assert_status(VJP_BAD_ARGUMENT, check_run(NULL, 2, data, NULL, 0, reason), reason);
+    run_refused(&p, NULL, VJP_BAD_ARGUMENT, WORDS("inputs is NULL"));
+    without_outputs_refused(&p, data);
     for (int32_t t = 0; t < 3; t++) {
         void *holed[] = { data[0], data[1], data[2] };
         holed[t] = NULL;
-        run_refused(&p, holed, VJP_BAD_ARGUMENT, WORDS(vjp_op_tensor(p.op, t)->name));
+        run_refused(&p, holed, VJP_BAD_ARGUMENT, WORDS(vjp_op_tensor(p.op, t)->name, "data pointer is NULL"));
     }
     run_accepted(&p, data);
 }
@@ -247,7 +274,7 @@ static void the_outputs_of_prelu_may_not_overlap(void **state)
 /* ---- workspace ---------------------------------------------------------------------------- */
 
 /* A problem that needs workspace, if the library has any such. */
-static vjp_plan *plan_with_workspace(void)
+static vjp_plan *plan_with_workspace(int32_t *ninputs)
 {
     const int64_t shapes[][2] = {
         { 1 << 14, 64 }, { 64, 1 << 14 }, { 1, 1 << 20 }, { 1 << 20, 3 }, { 300, 301 }
@@ -260,6 +287,7 @@ static vjp_plan *plan_with_workspace(void)
                 problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], rule == 0 ? 0 : 1,
                                    rule == 1 ? (int64_t[]){ 1 } : &shapes[s][1]);
                 vjp_plan *plan = plan_of(&p);
+                *ninputs = p.op->ninputs;
                 if (vjp_plan_workspace_size(plan) > 0)
                     return plan;
                 vjp_plan_destroy(plan);
@@ -270,7 +298,8 @@ static vjp_plan *plan_with_workspace(void)
 static void workspaces_missing_or_too_small(void **state)
 {
     (void)state;
-    vjp_plan *plan = plan_with_workspace();
+    int32_t n;
+    vjp_plan *plan = plan_with_workspace(&n);
     if (plan == NULL)
         skip();
     size_t size = vjp_plan_workspace_size(plan), data_size = (size_t)8 << 20;
@@ -280,11 +309,10 @@ static void workspaces_missing_or_too_small(void **state)
     for (int t = 0; t < 5; t++)
         data[t] = memory + (size_t)t * data_size;
     memset(memory, 0xa5, 5 * data_size);
-    assert_status(VJP_BAD_WORKSPACE, vjp_plan_run(plan, data, NULL, size, NULL), NULL);
-    assert_status(VJP_BAD_WORKSPACE, vjp_plan_run(plan, data, NULL, 0, NULL), NULL);
-    assert_status(VJP_BAD_WORKSPACE, vjp_plan_run(plan, data, workspace, size - 1, NULL), NULL);
-    assert_status(VJP_BAD_WORKSPACE,
-                  vjp_plan_check(plan, data, workspace, size - 1, reason, sizeof reason), reason);
+    assert_status(VJP_BAD_WORKSPACE, run(plan, n, data, NULL, size), NULL);
+    assert_status(VJP_BAD_WORKSPACE, run(plan, n, data, NULL, 0), NULL);
+    assert_status(VJP_BAD_WORKSPACE, run(plan, n, data, workspace, size - 1), NULL);
+    assert_status(VJP_BAD_WORKSPACE, check_run(plan, n, data, workspace, size - 1, reason), reason);
     check_reason(reason, WORDS("workspace"));
     for (size_t i = 0; i < 5 * data_size; i++)
         if ((unsigned char)memory[i] != 0xa5)
@@ -301,21 +329,24 @@ static void compute_refuses_as_create_and_run_do(void **state)
     (void)state;
     problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
-    void *data[] = { buffer, buffer + 100, buffer + 1 };
+    const void *inputs[] = { buffer, buffer + 100 };
+    void *outputs[] = { buffer + 1 };
     float before[FLOATS];
     char reason[VJP_REASON_SIZE] = "";
     fill_buffer(buffer);
     memcpy(before, buffer, sizeof before);
     assert_status(VJP_BAD_ALIAS,
-                  vjp_compute(refusal_context, "relu_backward", NULL, 0, list, data, 3, reason,
-                              sizeof reason),
+                  vjp_compute(refusal_context, "relu_backward", NULL, 0, list, 3, inputs, outputs,
+                              reason, sizeof reason),
                   reason);
     check_reason(reason, WORDS("diff_src", "src"));
     assert_status(VJP_BAD_OP,
-                  vjp_compute(NULL, "relu", NULL, 0, list, data, 3, reason, sizeof reason), reason);
+                  vjp_compute(NULL, "relu", NULL, 0, list, 3, inputs, outputs, reason, sizeof reason),
+                  reason);
     check_reason(reason, WORDS("relu"));
     assert_status(VJP_BAD_ARGUMENT,
-                  vjp_compute(NULL, "relu_backward", NULL, 0, list, NULL, 3, reason, sizeof reason),
+                  vjp_compute(NULL, "relu_backward", NULL, 0, list, 3, NULL, outputs, reason,
+                              sizeof reason),
                   reason);
     assert_memory_equal(buffer, before, sizeof before);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "cases.h"
-#include "core/internal.h"
+#include "cpu/stage.h"
 #include "isas.h"
 #include "trial.h"
 #include "unit.h"
@@ -23,12 +23,13 @@ typedef struct cell {
 
 static void check_problem(const problem *p, uint64_t number, vjp_context *ctx)
 {
+    vjpi_cpu_context *cpu = (vjpi_cpu_context *)(void *)ctx->state;
     trial t;
     trial_open(&t, p, number);
-    ctx->cache_size = INT64_MAX;
+    cpu->cache_size = INT64_MAX;
     trial_run(&t, ctx, 0xa5);
     trial_result wanted = trial_bits(&t);
-    ctx->cache_size = 0;
+    cpu->cache_size = 0;
     trial_run(&t, ctx, 0x5a);
     trial_check_same(&t, wanted, "stored past the caches");
     free(wanted.bits);

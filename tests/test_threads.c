@@ -204,7 +204,8 @@ static void *create_and_run(void *argument)
     vjp_plan *plan = NULL;
     e->status = problem_create(&e->t->p, e->ctx, &plan, NULL);
     if (e->status == VJP_OK)
-        e->status = vjp_plan_run(plan, e->t->data, e->workspace, e->workspace_size, NULL);
+        e->status = vjp_plan_run(plan, trial_inputs(e->t), trial_outputs(e->t), e->workspace,
+                                 e->workspace_size, NULL);
     vjp_plan_destroy(plan);
     return NULL;
 }

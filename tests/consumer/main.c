@@ -14,7 +14,8 @@ int main(void)
     float diff_dst[4] = { 10, 20, 30, 40 };
     float diff_src[4] = { -1, -1, -1, -1 };
     const int64_t shape[1] = { 4 };
-    void *buffers[3] = { src, diff_dst, diff_src };
+    const void *inputs[2] = { src, diff_dst };
+    void *outputs[1] = { diff_src };
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     vjp_context *ctx;
     vjp_tensor tensor;
@@ -27,8 +28,8 @@ int main(void)
     }
     if (vjp_context_create(&options, &ctx, reason, sizeof(reason)) != VJP_OK ||
         vjp_tensor_contiguous(VJP_F32, 1, shape, &tensor) != VJP_OK ||
-        vjp_compute(ctx, "relu_backward", NULL, 0, tensors, buffers, 3, reason, sizeof(reason)) !=
-            VJP_OK) {
+        vjp_compute(ctx, "relu_backward", NULL, 0, tensors, 3, inputs, outputs, reason,
+                    sizeof(reason)) != VJP_OK) {
         fprintf(stderr, "%s\n", reason);
         return 1;
     }

@@ -77,7 +77,7 @@ static int64_t address(const walker *w, const place *run, int32_t i, int64_t p)
                    w->l->kernel == w->c->kernels.turned[1];
     bool along = w->l->kernel == w->c->kernels.along[0] || w->l->kernel == w->c->kernels.along[1];
     if ((repeats && step == 0) ||
-        (along && !w->terms && w->c->call.op->tensors[i].shape_rule == VJP_SHAPE_SLOPE))
+        (along && !w->terms && w->c->call.op->tensors[i].shape_rule == VJP_SHAPE_PARAM))
         return run->at[i];
     return run->at[i] + p * (w->n > 1 ? size : step);
 }

@@ -82,8 +82,10 @@ void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t
 
 void bench_run(bench *b)
 {
-    insist(vjp_plan_run(b->plan, b->data, b->workspace, vjp_plan_workspace_size(b->plan), NULL),
-           "the plan does not run");
+    vjp_status status =
+        vjp_plan_run(b->plan, (const void *const *)b->data, b->data + b->p.op->ninputs,
+                     b->workspace, vjp_plan_workspace_size(b->plan), NULL);
+    insist(status, "the plan does not run");
 }
 
 void bench_close(bench *b)

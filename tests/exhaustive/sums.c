@@ -188,8 +188,9 @@ static void run(const problem *p, double *const *inputs, void **data)
                           inputs[t][i]);
     }
     if (status == VJP_OK)
-        status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, data, p->ntensors,
-                             reason, sizeof reason);
+        status = vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                             (const void *const *)data, data + p->op->ninputs, reason,
+                             sizeof reason);
     vjp_context_destroy(ctx);
     if (status == VJP_OK)
         return;

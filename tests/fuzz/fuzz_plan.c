@@ -97,7 +97,7 @@ static vjp_attr draw_attr(bytes *b, draft *d)
         d->info->nattrs > 0 ? vjp_op_attr(d->info, bytes_below(b, d->info->nattrs)) : NULL;
     int32_t bend = bytes_below(b, 16);
     vjp_attr attr = { .name = info ? info->name : "alpha",
-                      .type = info ? info->type : VJP_ATTR_F32 };
+                      .type = info ? info->type : VJP_ATTR_F64 };
     if (bend == 0)
         attr.name = keep(d, bytes_copy(b, bytes_u8(b), NULL));
     if (bend == 1)
@@ -105,9 +105,9 @@ static vjp_attr draw_attr(bytes *b, draft *d)
     if (bend == 2)
         attr.type = (vjp_attr_type)(int32_t)bytes_number(b);
     attr.value.s64 = bytes_number(b);
-    if (attr.type == VJP_ATTR_F32) {
-        uint32_t bits = (uint32_t)bytes_u64(b);
-        memcpy(&attr.value.f32, &bits, sizeof(bits));
+    if (attr.type == VJP_ATTR_F32 || attr.type == VJP_ATTR_F64) {
+        uint64_t bits = bytes_u64(b); /* any that an F32, too, has in it */
+        memcpy(&attr.value.f64, &bits, sizeof(bits));
     }
     if (attr.type == VJP_ATTR_STR) {
         const char *choices = info && info->choices ? info->choices : "";
@@ -207,9 +207,9 @@ static void draw_tensors(bytes *b, draft *d)
     for (int32_t i = 0; i < d->ntensors; i++) {
         const vjp_tensor_info *info = vjp_op_tensor(d->info, i);
         vjp_dtype own = info->dtype_rule == VJP_DTYPE_WIDE ? wide : dtype;
-        if (info->shape_rule == VJP_SHAPE_SLOPE && i > 1 && bytes_below(b, 16))
+        if (info->shape_rule == VJP_SHAPE_PARAM && i > 1 && bytes_below(b, 16))
             d->tensors[i] = new_tensor(own, d->tensors[1]->ndim, d->tensors[1]->shape);
-        else if (info->shape_rule == VJP_SHAPE_SLOPE)
+        else if (info->shape_rule == VJP_SHAPE_PARAM)
             d->tensors[i] = draw_slope(b, d, own);
         else
             d->tensors[i] = new_tensor(own, ndim, shape);
@@ -307,7 +307,7 @@ static void check_workspace(const draft *d, size_t size)
 /* Addresses that the plan agrees to do not overlap, but for an output in place of an input. */
 static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
 {
-    void *buffers[TENSORS];
+    void *buffers[TENSORS] = { NULL };
     char reason[VJP_REASON_SIZE];
     size_t size = vjp_plan_workspace_size(plan);
     for (int32_t i = 0; i < d->ntensors; i++) {
@@ -319,7 +319,8 @@ static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
             address = (uintptr_t)buffers[bytes_below(b, i)] + (uint64_t)(int8_t)bytes_u8(b);
         buffers[i] = (void *)(uintptr_t)address;
     }
-    vjp_status status = vjp_plan_check(plan, buffers, reason, size, reason, sizeof(reason));
+    vjp_status status = vjp_plan_check(plan, (const void *const *)buffers, buffers + d->info->ninputs,
+                                       reason, size, reason, sizeof(reason));
     expect((status == VJP_OK) == (reason[0] == 0), "a reason without a refusal, or none with one");
     if (status != VJP_OK)
         return;

@@ -9,7 +9,7 @@
 #include "base.h"
 #include "bytes.h"
 #include "cases.h"
-#include "core/internal.h"
+#include "cpu/stage.h"
 #include "dtypes.h"
 #include "isas.h"
 #include "trial.h"
@@ -55,7 +55,7 @@ static const contexts *all_contexts(void)
         add_context(&all, all_isas[i], &as_it_is);
     for (int32_t i = 0, n = all.count; i < n; i++) {
         add_context(&all, vjp_context_isa(all.at[i]), &turned);
-        all.at[n + i]->cache_size = 0;
+        ((vjpi_cpu_context *)(void *)all.at[n + i]->state)->cache_size = 0;
     }
     return &all;
 }
@@ -65,6 +65,7 @@ static const contexts *all_contexts(void)
 static vjp_attr draw_attr(bytes *b, const vjp_attr_info *info)
 {
     uint32_t bits;
+    float real;
     vjp_attr attr = info->default_value;
     attr.name = info->name;
     attr.type = info->type;
@@ -75,9 +76,11 @@ static vjp_attr draw_attr(bytes *b, const vjp_attr_info *info)
     case VJP_ATTR_S64:
         attr.value.s64 = (int8_t)bytes_u8(b);
         break;
-    case VJP_ATTR_F32:
+    case VJP_ATTR_F32: /* an operator has F64 only */
+    case VJP_ATTR_F64:
         bits = (uint32_t)bytes_u64(b);
-        memcpy(&attr.value.f32, &bits, sizeof(bits));
+        memcpy(&real, &bits, sizeof(bits));
+        attr = vjp_attr_f32(info->name, real);
         break;
     case VJP_ATTR_STR:
         attr.value.str = bytes_choice(b, info->choices);
@@ -207,8 +210,8 @@ static void compute(trial *t, vjp_context *ctx)
     for (int32_t i = 0; i < t->p.ntensors; i++)
         tensors[i] = &t->p.tensors[i];
     trial_prepare(t, 0x33);
-    expect(vjp_compute(ctx, t->p.op->name, t->p.attrs, t->p.nattrs, tensors, t->data,
-                       t->p.ntensors, reason, sizeof(reason)) == VJP_OK,
+    expect(vjp_compute(ctx, t->p.op->name, t->p.attrs, t->p.nattrs, tensors, t->p.ntensors,
+                       trial_inputs(t), trial_outputs(t), reason, sizeof(reason)) == VJP_OK,
            reason);
     trial_settle(t);
 }

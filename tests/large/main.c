@@ -204,7 +204,8 @@ static void run(vjp_context *ctx, const problem *p, void *const *data)
     char reason[VJP_REASON_SIZE] = "";
     for (int32_t t = 0; t < p->ntensors; t++)
         tensors[t] = &p->tensors[t];
-    if (vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, data, p->ntensors, reason,
+    if (vjp_compute(ctx, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                    (const void *const *)data, data + p->op->ninputs, reason,
                     sizeof reason) != VJP_OK)
         broken("%s: %s", p->op->name, reason);
 }

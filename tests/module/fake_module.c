@@ -2,7 +2,7 @@
 /* fake_module.c - a CUDA module without CUDA, to see the library among devices that fail.
  *
  * It computes nothing. The environment variable FAKE_MODULE names the call that fails, or what it
- * was built with, when it was loaded, that the library was not: version, context, call. */
+ * was built with, when it was loaded, that the library was not: version, table. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdlib.h>
@@ -46,12 +46,12 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     return asked("prepare") ? VJP_TOO_LARGE : VJP_OK;
 }
 
-static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+static vjp_status run(vjp_context *ctx, const void *state, char *const *data, void *workspace,
                       void *stream)
 {
     (void)ctx;
     (void)state;
-    (void)buffers;
+    (void)data;
     (void)workspace;
     (void)stream;
     return asked("run") ? VJP_DEVICE_ERROR : VJP_OK;
@@ -89,12 +89,11 @@ static const vjpi_backend backend = {
 
 extern vjpi_module vjpi_cuda_module;
 __attribute__((visibility("default"))) vjpi_module vjpi_cuda_module = {
-    VJPI_VERSION, { sizeof(vjp_context), sizeof(vjpi_call) }, &backend
+    VJPI_VERSION, VJPI_TABLE_HASH, &backend
 };
 
 __attribute__((constructor)) static void bend(void)
 {
     vjpi_cuda_module.version += asked("version");
-    vjpi_cuda_module.sizes[0] += asked("context");
-    vjpi_cuda_module.sizes[1] += asked("call");
+    vjpi_cuda_module.table_hash += asked("table");
 }

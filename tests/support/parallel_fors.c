@@ -110,8 +110,8 @@ static void run_something_else(int64_t turn)
         tensors[t] = &p.tensors[t];
         data[t] = t < p.op->ninputs ? inputs : outputs[t];
     }
-    if (vjp_compute(NULL, p.op->name, p.attrs, p.nattrs, tensors, data, p.ntensors, NULL, 0) !=
-        VJP_OK)
+    if (vjp_compute(NULL, p.op->name, p.attrs, p.nattrs, tensors, p.ntensors,
+                    (const void *const *)data, data + p.op->ninputs, NULL, 0) != VJP_OK)
         broken("a run inside a run was refused");
 }
 

@@ -29,7 +29,8 @@ static int prelu_slope(const problem *p, double x, double w, number *slope)
 static int hard_sigmoid_slope(const problem *p, double x, double w, number *slope)
 {
     (void)w;
-    float alpha = problem_attr(p, "alpha").value.f32, beta = problem_attr(p, "beta").value.f32;
+    float alpha = (float)problem_attr(p, "alpha").value.f64;
+    float beta = (float)problem_attr(p, "beta").value.f64;
     double line = p->tensors[0].dtype == VJP_F64 ? fma((double)alpha, x, (double)beta)
                                                  : (double)fmaf(alpha, (float)x, beta);
     *slope = from((double)alpha);

@@ -170,15 +170,26 @@ void trial_settle(trial *t)
     }
 }
 
+const void *const *trial_inputs(const trial *t)
+{
+    return (const void *const *)t->data;
+}
+
+void *const *trial_outputs(const trial *t)
+{
+    return t->data + t->p.op->ninputs;
+}
+
 vjp_status trial_run_plan(const trial *t, const vjp_plan *plan)
 {
     size_t size = vjp_plan_workspace_size(plan);
     if (size == 0)
-        return vjp_plan_run(plan, t->data, NULL, 0, NULL);
+        return vjp_plan_run(plan, trial_inputs(t), trial_outputs(t), NULL, 0, NULL);
     arena workspace = arena_open(size, t->edge);
     memset(workspace.bytes, 0xff, size); /* NaNs: sums that start from what lies there show it */
     arena_forget(&workspace);
-    vjp_status status = vjp_plan_run(plan, t->data, workspace.bytes, size, NULL);
+    vjp_status status =
+        vjp_plan_run(plan, trial_inputs(t), trial_outputs(t), workspace.bytes, size, NULL);
     if (!arena_slack_intact(&workspace))
         complain(t, "memory beside the workspace was written");
     arena_close(&workspace);

@@ -36,6 +36,10 @@ void trial_set(trial *t, int32_t input, const double *values, int64_t count);
 void trial_prepare(trial *t, unsigned char poison);
 void trial_settle(trial *t);
 
+/* trial_inputs, trial_outputs - the addresses as a run takes them. */
+const void *const *trial_inputs(const trial *t);
+void *const *trial_outputs(const trial *t);
+
 /* trial_run - prepare, create a plan, run it in a guarded workspace, settle. */
 void trial_run(trial *t, vjp_context *ctx, unsigned char poison);
 
