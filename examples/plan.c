@@ -18,7 +18,7 @@ enum {
 
 static const float ALPHA = 0.2f, BETA = 0.5f;
 
-/* One shape for both: strides tell where an element lies, not what it means. */
+/* One shape for both: strides say where an element is, not what it means. */
 static void describe(vjp_tensor *first, vjp_tensor *last)
 {
     const int64_t shape[4] = { N, C, H, W };

@@ -176,6 +176,76 @@ static void the_operators_are_those_of_the_documents(void **state)
     }
 }
 
+static void tensors_are_found_by_name(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const vjp_op_info *op = vjp_op_at(i);
+        for (int32_t t = 0; t < op->ninputs + op->noutputs; t++) /* so names are unique, too */
+            assert_int_equal(vjp_op_tensor_index(op, vjp_op_tensor(op, t)->name), t);
+        assert_int_equal(vjp_op_tensor_index(op, "no_such_tensor"), -1);
+        assert_int_equal(vjp_op_tensor_index(op, ""), -1);
+        assert_int_equal(vjp_op_tensor_index(op, NULL), -1);
+    }
+    assert_int_equal(vjp_op_tensor_index(NULL, "src"), -1);
+}
+
+/* Bounds of an output for data of this dtype and this value of the operator's choice. */
+static int bounds_of(const vjp_op_info *op, const char *output, vjp_dtype dtype, int32_t choice)
+{
+    int n = 0;
+    for (int32_t i = 0; i < op->nbounds; i++) {
+        const vjp_bound_info *bound = vjp_op_bound(op, i);
+        n += strcmp(bound->output, output) == 0 && bound->dtypes >> dtype & 1 &&
+             (bound->choice < 0 || bound->choice == choice);
+    }
+    return n;
+}
+
+static int has_choice(const vjp_op_info *op)
+{
+    for (int32_t i = 0; i < op->nattrs; i++)
+        if (vjp_op_attr(op, i)->role == VJP_ROLE_CHOICE)
+            return 1;
+    return 0;
+}
+
+/* Exactly one, for every output, dtype and choice. */
+static void every_output_has_a_bound(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const vjp_op_info *op = vjp_op_at(i);
+        for (int32_t t = op->ninputs; t < op->ninputs + op->noutputs; t++)
+            for (int64_t d = 0; d < COUNT_OF(all_dtypes); d++)
+                for (int32_t choice = 0; choice <= has_choice(op); choice++) {
+                    const char *output = vjp_op_tensor(op, t)->name;
+                    int n = bounds_of(op, output, all_dtypes[d], choice);
+                    if (n != 1)
+                        fail_msg("%s, %s, %s, choice %d: %d bounds", op->name, output,
+                                 vjp_dtype_name(all_dtypes[d]), (int)choice, n);
+                }
+    }
+}
+
+static void bounds_are_numbers_and_words(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        for (int32_t b = 0; b < vjp_op_at(i)->nbounds; b++) {
+            const vjp_op_info *op = vjp_op_at(i);
+            const vjp_bound_info *bound = vjp_op_bound(op, b);
+            assert_true(bound->struct_size >= sizeof *bound);
+            assert_true(vjp_op_tensor_index(op, bound->output) >= op->ninputs);
+            assert_true(bound->dtypes != 0);
+            assert_true(bound->choice >= -1 && bound->choice <= has_choice(op));
+            assert_true(bound->ulp >= bound->unit_ulp && bound->unit_ulp >= 0);
+            assert_int_equal(bound->c > 0, bound->magnitude != NULL);
+            assert_true(bound->magnitude == NULL || bound->ulp == 0);
+            assert_true(strlen(bound->text) > 0);
+        }
+}
+
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 static void check_tensor(const vjp_tensor *tensor, vjp_dtype dtype, int32_t ndim,
@@ -273,6 +343,8 @@ static void broadcasting_refuses_what_does_not_fit(void **state)
     assert_status(VJP_BAD_ARGUMENT, vjp_tensor_broadcast(NULL, 3, target, &view), NULL);
     assert_status(VJP_BAD_ARGUMENT, vjp_tensor_broadcast(&tensor, 3, NULL, &view), NULL);
     assert_status(VJP_BAD_ARGUMENT, vjp_tensor_broadcast(&tensor, 3, target, NULL), NULL);
+    tensor.struct_size = sizeof tensor - 1;
+    assert_status(VJP_BAD_ARGUMENT, vjp_tensor_broadcast(&tensor, 3, target, &view), NULL);
 }
 
 int main(void)
@@ -283,6 +355,9 @@ int main(void)
         cmocka_unit_test(every_dtype_has_its_name_and_size),
         cmocka_unit_test(the_enumeration_is_consistent),
         cmocka_unit_test(the_operators_are_those_of_the_documents),
+        cmocka_unit_test(tensors_are_found_by_name),
+        cmocka_unit_test(every_output_has_a_bound),
+        cmocka_unit_test(bounds_are_numbers_and_words),
         cmocka_unit_test(tensors_are_described_as_asked),
         cmocka_unit_test(bad_descriptions_leave_the_tensor_alone),
         cmocka_unit_test(an_empty_tensor_of_any_dims),

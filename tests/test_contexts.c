@@ -2,8 +2,11 @@
 /* test_contexts.c - what the header promises of contexts, and of the life of a plan. */
 #define _DEFAULT_SOURCE
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "contexts.h"
@@ -28,6 +31,8 @@ static void contexts_refuse_bad_options(void **state)
     vjp_context_options bad = VJP_CONTEXT_DEFAULTS, good = VJP_CONTEXT_DEFAULTS;
     bad.struct_size = sizeof bad - 1;
     context_refused(&bad, VJP_BAD_ARGUMENT, "struct_size");
+    bad.struct_size = SIZE_MAX;
+    context_refused(&bad, VJP_BAD_ARGUMENT, "struct_size");
     arena beyond = arena_open(sizeof(size_t), ARENA_AT_END); /* nothing behind the size is read */
     *(size_t *)beyond.bytes = sizeof(size_t);
     context_refused((const vjp_context_options *)(void *)beyond.bytes, VJP_BAD_ARGUMENT,
@@ -38,14 +43,36 @@ static void contexts_refuse_bad_options(void **state)
     context_refused(&bad, VJP_BAD_ARGUMENT, "num_threads");
     bad = good;
     bad.deallocate = (void (*)(void *, void *))(intptr_t)1;
-    context_refused(&bad, VJP_BAD_ARGUMENT, "allocate");
+    context_refused(&bad, VJP_BAD_ARGUMENT, "set both allocate and deallocate, or neither");
     bad = good;
     bad.device = (vjp_device)7;
     context_refused(&bad, VJP_NO_DEVICE, "no device 7");
     bad = good;
     bad.device_id = 1;
-    context_refused(&bad, VJP_NO_DEVICE, "1");
+    context_refused(&bad, VJP_NO_DEVICE, "device_id must be 0 for the CPU, not 1");
     assert_status(VJP_BAD_ARGUMENT, vjp_context_create(&good, NULL, NULL, 0), NULL);
+}
+
+/* A caller of a later version: what this library does not know must be 0. The struct ends at a page
+ * that cannot be read. */
+static void contexts_of_a_larger_struct_size(void **state)
+{
+    (void)state;
+    const vjp_context_options ours = VJP_CONTEXT_DEFAULTS;
+    const size_t sizes[] = { sizeof ours + 1, sizeof ours + 8, 4096 };
+    for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
+        arena newer = arena_open(sizes[i], ARENA_AT_END);
+        const vjp_context_options *options = (const vjp_context_options *)(void *)newer.bytes;
+        vjp_context *ctx = NULL;
+        memset(newer.bytes, 0, sizes[i]);
+        memcpy(newer.bytes, &ours, sizeof ours);
+        memcpy(newer.bytes, &sizes[i], sizeof sizes[i]);
+        assert_status(VJP_OK, vjp_context_create(options, &ctx, NULL, 0), NULL);
+        vjp_context_destroy(ctx);
+        newer.bytes[sizes[i] - 1] = 1;
+        context_refused(options, VJP_BAD_ARGUMENT, "options: byte");
+        arena_close(&newer);
+    }
 }
 
 /* Whether the machine has a GPU, a driver, or the build a module: all are answered. */
@@ -77,13 +104,40 @@ static void assert_context_made(void)
     vjp_context_destroy(ctx);
 }
 
+/* The environment as it was, to be put back; and set to something else meanwhile. */
+static char *set_isa(const char *isa)
+{
+    const char *was = getenv("VJP_ISA");
+    char *kept = was != NULL ? strdup(was) : NULL;
+    setenv("VJP_ISA", isa, 1);
+    return kept;
+}
+
+static void restore_isa(char *kept)
+{
+    if (kept != NULL)
+        setenv("VJP_ISA", kept, 1);
+    else
+        unsetenv("VJP_ISA");
+    free(kept);
+}
+
 /* Empty is as good as not set. */
 static void an_unknown_isa_is_refused(void **state)
 {
     (void)state;
     const char *const names[] = { "sse9", "AVX2", "avx512 ", " " };
-    const char *was = getenv("VJP_ISA");
-    char *kept = was != NULL ? strdup(was) : NULL;
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    char *kept = set_isa("");
+    for (int64_t i = 0; i < COUNT_OF(names); i++) {
+        options.isa = names[i];
+        context_refused(&options, VJP_BAD_ARGUMENT, "options: isa");
+        context_refused(&options, VJP_BAD_ARGUMENT, names[i]);
+    }
+    options.isa = "";
+    vjp_context *ctx = NULL;
+    assert_status(VJP_OK, vjp_context_create(&options, &ctx, NULL, 0), NULL);
+    vjp_context_destroy(ctx);
     for (int64_t i = 0; i < COUNT_OF(names); i++) {
         setenv("VJP_ISA", names[i], 1);
         context_refused(NULL, VJP_BAD_ARGUMENT, "VJP_ISA");
@@ -95,11 +149,47 @@ static void an_unknown_isa_is_refused(void **state)
     assert_non_null(strstr(reason, "VJP_ISA"));
     setenv("VJP_ISA", "", 1);
     assert_context_made();
-    if (kept != NULL)
-        setenv("VJP_ISA", kept, 1);
-    else
-        unsetenv("VJP_ISA");
-    free(kept);
+    restore_isa(kept);
+}
+
+/* Whose kernels a context uses, with these caps. The caller's string is gone after the call. */
+static int isa_index(const char *in_options, const char *in_environment)
+{
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    vjp_context *ctx = NULL;
+    char *kept = set_isa(in_environment), *own = in_options != NULL ? strdup(in_options) : NULL;
+    options.isa = own;
+    vjp_status status = vjp_context_create(&options, &ctx, NULL, 0);
+    restore_isa(kept);
+    if (own != NULL)
+        memset(own, 'x', strlen(own));
+    free(own);
+    assert_status(VJP_OK, status, in_options);
+    int index = 0;
+    while (strcmp(all_isas[index], vjp_context_isa(ctx)) != 0)
+        index++;
+    vjp_context_destroy(ctx);
+    return index;
+}
+
+/* isas.def has the best last: options and environment lower it, neither raises it. */
+static void options_and_environment_cap_the_isa(void **state)
+{
+    (void)state;
+    char built[] = VJP_BUILT_ISAS, *rest = built;
+    const char *isas[ISAS] = { NULL };
+    int n = 0, best = isa_index(NULL, "");
+    for (const char *isa = strsep(&rest, ","); isa != NULL; isa = strsep(&rest, ","))
+        isas[n++] = isa;
+    for (int i = 0; i < n; i++) {
+        int alone = isa_index(isas[i], "");
+        assert_int_equal(alone, i < best ? i : best);
+        assert_int_equal(isa_index(NULL, isas[i]), alone);
+        for (int j = 0; j < n; j++) {
+            int lower = i < j ? i : j;
+            assert_int_equal(isa_index(isas[i], isas[j]), lower < best ? lower : best);
+        }
+    }
 }
 
 /* The build makes kernels for each line of isas.def that fits the machine; a line that the tests do
@@ -188,14 +278,94 @@ static void compute_needs_no_context(void **state)
     vjp_context_destroy(ctx);
 }
 
+/* ---- the context of vjp_compute(NULL, ...) ------------------------------------------------ */
+
+enum {
+    CALLERS = 8
+};
+
+typedef struct caller {
+    pthread_barrier_t *start;
+    float output[64];
+    vjp_status status;
+} caller;
+
+static void *call_first(void *argument)
+{
+    caller *c = argument;
+    float input[64];
+    const void *inputs[] = { input, input };
+    void *outputs[] = { c->output };
+    vjp_tensor tensor;
+    const vjp_tensor *tensors[] = { &tensor, &tensor, &tensor };
+    for (int i = 0; i < 64; i++)
+        input[i] = (float)(i - 32);
+    vjp_tensor_contiguous(VJP_F32, 1, (const int64_t[]){ 64 }, &tensor);
+    pthread_barrier_wait(c->start);
+    c->status = vjp_compute(NULL, "relu_backward", NULL, 0, tensors, 3, inputs, outputs, NULL, 0);
+    return NULL;
+}
+
+/* In children, none of which has the context yet: all their threads want it at once. */
+static void many_threads_may_make_the_first_call(void **state)
+{
+    (void)state;
+    for (int child = 0; child < 20; child++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid > 0) {
+            int status = 0;
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+            assert_int_equal(status, 0);
+            continue;
+        }
+        pthread_barrier_t start;
+        pthread_t threads[CALLERS];
+        caller callers[CALLERS];
+        int wrong = 0;
+        pthread_barrier_init(&start, NULL, CALLERS);
+        for (int i = 0; i < CALLERS; i++) {
+            callers[i].start = &start;
+            wrong += pthread_create(&threads[i], NULL, call_first, &callers[i]) != 0;
+        }
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(threads[i], NULL);
+            wrong += callers[i].status != VJP_OK;
+            for (int j = 0; j < 64; j++)
+                wrong += callers[i].output[j] != (j > 32 ? (float)(j - 32) : 0);
+        }
+        _exit(wrong != 0);
+    }
+}
+
+/* It lives as long as the process: what the environment says later does not matter. */
+static void the_default_context_stays(void **state)
+{
+    (void)state;
+    pthread_barrier_t start;
+    caller c = { .start = &start };
+    pthread_barrier_init(&start, NULL, 1);
+    call_first(&c);
+    assert_status(VJP_OK, c.status, NULL);
+    char *kept = set_isa("sse9");
+    call_first(&c);
+    restore_isa(kept);
+    assert_status(VJP_OK, c.status, NULL);
+    pthread_barrier_destroy(&start);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_refuse_bad_options),
+        cmocka_unit_test(contexts_of_a_larger_struct_size),
         cmocka_unit_test(cuda_is_there_or_refused),
         cmocka_unit_test(a_cpu_reports_no_device_errors),
         cmocka_unit_test(an_unknown_isa_is_refused),
+        cmocka_unit_test(options_and_environment_cap_the_isa),
         cmocka_unit_test(every_instruction_set_of_the_build_is_tested),
+        cmocka_unit_test(many_threads_may_make_the_first_call), /* before the others make it */
+        cmocka_unit_test(the_default_context_stays),
         cmocka_unit_test(null_is_a_harmless_argument),
         cmocka_unit_test(a_plan_stands_on_its_own),
         cmocka_unit_test(compute_needs_no_context),

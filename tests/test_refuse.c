@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "arena.h"
 #include "refusal.h"
 #include "unit.h"
 
@@ -78,14 +79,79 @@ static void operators_that_do_not_exist(void **state)
                           WORDS(names[i]));
 }
 
-static void tensors_of_a_smaller_struct_size(void **state)
+/* Smaller than that of the first release, or larger than that of any. */
+static void tensors_of_an_impossible_struct_size(void **state)
 {
     (void)state;
-    const size_t sizes[] = { 0, 8, sizeof(vjp_tensor) - 1 };
+    const size_t sizes[] = { 0, 8, sizeof(vjp_tensor) - 1, 4097, SIZE_MAX };
     for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
         problem p = refusal_map();
         p.tensors[1].struct_size = sizes[i];
-        refused(&p, VJP_BAD_ARGUMENT, WORDS("diff_dst"));
+        refused(&p, VJP_BAD_ARGUMENT, WORDS("diff_dst", "struct_size"));
+    }
+}
+
+/* A caller of a later version: what this library does not know must be 0. The struct ends at a page
+ * that cannot be read. */
+static void tensors_of_a_larger_struct_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { sizeof(vjp_tensor) + 1, sizeof(vjp_tensor) + 64, 4096 };
+    for (int64_t i = 0; i < COUNT_OF(sizes); i++) {
+        problem p = refusal_map();
+        arena newer = arena_open(sizes[i], ARENA_AT_END);
+        const vjp_tensor *list[] = { &p.tensors[0], (vjp_tensor *)(void *)newer.bytes,
+                                     &p.tensors[2] };
+        char reason[VJP_REASON_SIZE] = "";
+        vjp_plan *plan = NULL;
+        memset(newer.bytes, 0, sizes[i]);
+        memcpy(newer.bytes, &p.tensors[1], sizeof p.tensors[1]);
+        memcpy(newer.bytes, &sizes[i], sizeof sizes[i]);
+        vjp_status status = vjp_plan_create(refusal_context, p.op->name, NULL, 0, list, 3, &plan,
+                                            reason, sizeof reason);
+        assert_status(VJP_OK, status, reason);
+        vjp_plan_destroy(plan);
+        newer.bytes[sizes[i] - 1] = 1;
+        arguments_refused((arguments){ refusal_context, p.op->name, NULL, 0, list, 3 },
+                          VJP_BAD_ARGUMENT, WORDS("diff_dst: byte"));
+        arena_close(&newer);
+    }
+}
+
+/* Every tensor of every operator in turn: NULL, or behind the last one given. */
+static void tensors_that_are_missing(void **state)
+{
+    (void)state;
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        problem p = accepted(refusal_any(vjp_op_at(op)));
+        for (int32_t t = 0; t < p.ntensors; t++) {
+            const vjp_tensor *list[PROBLEM_TENSORS];
+            const char *name = vjp_op_tensor(p.op, t)->name;
+            arguments without = { refusal_context, p.op->name, p.attrs, p.nattrs, list, p.ntensors };
+            for (int32_t i = 0; i < p.ntensors; i++)
+                list[i] = i == t ? NULL : &p.tensors[i];
+            if (vjp_op_tensor(p.op, t)->flags & VJP_TENSOR_OPTIONAL)
+                continue;
+            arguments_refused(without, VJP_BAD_ARGUMENT,
+                              WORDS(name, ": required by ", p.op->name, ", but not given"));
+            without.ntensors = t;
+            arguments_refused(without, VJP_BAD_ARGUMENT,
+                              WORDS(name, ": required by ", p.op->name, ", but not given"));
+        }
+    }
+}
+
+static void more_tensors_than_the_operator_has(void **state)
+{
+    (void)state;
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        problem p = accepted(refusal_any(vjp_op_at(op)));
+        const vjp_tensor *list[PROBLEM_TENSORS + 1] = { NULL };
+        for (int32_t i = 0; i < p.ntensors; i++)
+            list[i] = &p.tensors[i];
+        arguments_refused((arguments){ refusal_context, p.op->name, p.attrs, p.nattrs, list,
+                                       p.ntensors + 1 },
+                          VJP_BAD_ARGUMENT, WORDS("ntensors is", p.op->name, " has "));
     }
 }
 
@@ -128,7 +194,9 @@ static void attributes_of_the_wrong_type(void **state)
     with_attr(p, vjp_attr_f32("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_str("use_dst", "true"), WORDS("use_dst"));
     line.attrs[0] = vjp_attr_s64("alpha", 1);
-    refused(&line, VJP_BAD_ATTRIBUTE, WORDS("alpha"));
+    refused(&line, VJP_BAD_ATTRIBUTE, WORDS("alpha: expected f64, got s64"));
+    line.attrs[0] = vjp_attr_f64("alpha", 0.2); /* and an F32 one is accepted, too */
+    accepted(line);
     axis.attrs[0] = vjp_attr_f32("axis", 1);
     refused(&axis, VJP_BAD_ATTRIBUTE, WORDS("axis"));
     format.attrs[0] = vjp_attr_bool("data_format", 1);
@@ -306,7 +374,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_and_miscounted_arguments),
         cmocka_unit_test(operators_that_do_not_exist),
-        cmocka_unit_test(tensors_of_a_smaller_struct_size),
+        cmocka_unit_test(tensors_of_an_impossible_struct_size),
+        cmocka_unit_test(tensors_of_a_larger_struct_size),
+        cmocka_unit_test(tensors_that_are_missing),
+        cmocka_unit_test(more_tensors_than_the_operator_has),
         cmocka_unit_test(attributes_unknown_or_given_twice),
         cmocka_unit_test(attributes_that_are_missing),
         cmocka_unit_test(attributes_of_the_wrong_type),

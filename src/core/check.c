@@ -111,8 +111,6 @@ static int32_t first_dim_too_large(const vjp_tensor *tensor)
 vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_reason reason)
 {
     bool empty = false;
-    if (!tensor)
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: the description is NULL", name);
     if (vjp_dtype_size(tensor->dtype) == 0)
         return vjpi_refuse(reason, VJP_BAD_DTYPE, "%s: %d is not a dtype", name,
                            (int)tensor->dtype);
@@ -333,6 +331,20 @@ static vjp_status check_shape(vjpi_call *call, int32_t i, bool channels_first, v
     return status;
 }
 
+/* The shapes that are input 0's, or all others, which the attributes have a say in. */
+static vjp_status check_shapes(vjpi_call *call, bool data, bool channels_first, vjpi_reason reason)
+{
+    for (int32_t i = 0; i < call->ntensors; i++) {
+        bool is_data = call->op->tensors[i].shape_rule == VJP_SHAPE_DATA;
+        if (is_data != data || !vjpi_has(call->facts, i))
+            continue;
+        vjp_status status = check_shape(call, i, channels_first, reason);
+        if (status != VJP_OK)
+            return status;
+    }
+    return VJP_OK;
+}
+
 static vjp_status check_outputs(const vjpi_call *call, vjpi_reason reason)
 {
     for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
@@ -532,14 +544,14 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
         return status;
     call->ndim = call->tensors[0].ndim;
     memcpy(call->shape, call->tensors[0].shape, sizeof(call->shape));
+    if ((status = check_shapes(call, true, false, reason)) != VJP_OK)
+        return status;
     for (int32_t a = 0; a < op->info.nattrs; a++)
         if ((status = apply_attr(a, &values[a], given[a], call, reason)) != VJP_OK)
             return status;
     settle_causal(call);
-    for (int32_t i = 0; i < call->ntensors; i++)
-        if (vjpi_has(call->facts, i) &&
-            (status = check_shape(call, i, channels_first(op, values), reason)) != VJP_OK)
-            return status;
+    if ((status = check_shapes(call, false, channels_first(op, values), reason)) != VJP_OK)
+        return status;
     count_rows(call);
     find_work(call);
     if ((status = check_length(call, reason)) != VJP_OK)

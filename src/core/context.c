@@ -6,6 +6,8 @@
 
 #include "core/internal.h"
 
+#define MOST_STRUCT 4096 /* bytes that a struct of any version may have */
+
 static void *default_allocate(void *user, size_t size)
 {
     (void)user;
@@ -24,6 +26,9 @@ vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *
     if (size < least)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "%s: struct_size is %zu, at least %zu is needed", name, size, least);
+    if (size > MOST_STRUCT) /* garbage: reading that far could fault */
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: struct_size is %zu, at most %d is allowed",
+                           name, size, MOST_STRUCT);
     memset(to, 0, to_size);
     memcpy(to, from, size < to_size ? size : to_size);
     for (size_t i = to_size; i < size; i++)

@@ -75,7 +75,7 @@ void vjpi_context_retain(vjp_context *ctx);
 vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason);
 
 /* Copy a caller's struct that may be older or newer than ours: `size` is its own struct_size. What
- * it does not have is 0 here; what we do not know must be 0 there. Refuses less than `least`. */
+ * it does not have is 0 here; what we do not know must be 0 there. Refuses less than `least` and more than 4096 bytes. */
 vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *from, size_t size,
                             const char *name, vjpi_reason reason);
 
@@ -118,7 +118,7 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                       vjpi_reason reason);
 
-/* A description's own sanity: struct_size, dtype, ndim, dims, and sizes that fit in 62 bits. */
+/* A description's own sanity: dtype, ndim, dims, and sizes that fit in 62 bits. */
 vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_reason reason);
 
 /* ---- layout.c ----------------------------------------------------------------------------- */

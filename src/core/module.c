@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module.c - find the CUDA backend, without which the library has no dependency on CUDA.
  *
- * Only the folder that this library itself was loaded from is searched, so that nothing strange is
- * picked up on the way, and a module of another version is refused. The module stays loaded: its
+ * Only the folder that this library itself was loaded from is searched, so that no other file of that
+ * name is picked up, and a module of another version or table is refused. The module stays loaded: its
  * kernels may be running. In a static build there is no such folder, and no module. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
 {
-    vjpi_refuse(reason, VJP_NO_DEVICE, "options: the static library serves the CPU only");
+    vjpi_refuse(reason, VJP_NO_DEVICE, "options: the static library supports the CPU only");
     return NULL;
 }
 

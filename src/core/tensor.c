@@ -43,19 +43,22 @@ vjp_status vjp_tensor_broadcast(const vjp_tensor *tensor, int32_t ndim, const in
                                 vjp_tensor *view)
 {
     int64_t strides[VJP_MAX_DIMS];
-    vjp_status status = vjpi_check_tensor("tensor", tensor, unsaid);
-    if (status != VJP_OK)
-        return status;
-    if (ndim > 0 && !shape)
+    vjp_tensor from;
+    vjp_status status;
+    if (!tensor || (ndim > 0 && !shape))
         return VJP_BAD_ARGUMENT;
-    if (ndim > VJP_MAX_DIMS || ndim < tensor->ndim)
+    status = vjpi_copy_struct(&from, sizeof(from), sizeof(from), tensor, tensor->struct_size,
+                              "tensor", unsaid);
+    if (status != VJP_OK || (status = vjpi_check_tensor("tensor", &from, unsaid)) != VJP_OK)
+        return status;
+    if (ndim > VJP_MAX_DIMS || ndim < from.ndim)
         return VJP_BAD_SHAPE;
     for (int32_t d = 0; d < ndim; d++) {
-        int32_t own = d - (ndim - tensor->ndim);
-        bool repeated = own < 0 || (tensor->shape[own] == 1 && shape[d] != 1);
-        if (!repeated && tensor->shape[own] != shape[d])
+        int32_t own = d - (ndim - from.ndim);
+        bool repeated = own < 0 || (from.shape[own] == 1 && shape[d] != 1);
+        if (!repeated && from.shape[own] != shape[d])
             return VJP_BAD_SHAPE;
-        strides[d] = repeated ? 0 : tensor->strides[own];
+        strides[d] = repeated ? 0 : from.strides[own];
     }
-    return vjp_tensor_strided(tensor->dtype, ndim, shape, strides, view);
+    return vjp_tensor_strided(from.dtype, ndim, shape, strides, view);
 }

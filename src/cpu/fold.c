@@ -89,6 +89,9 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
                                            : plan->kernels->across[fold->part];
     sums s = sums_begin(job, stage, fold, unit, room);
     int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
+    vjpi_tile_operands operands = stage->operands;
+    if (fold->part < plan->op->npasses - 1) /* an output in place is still an input */
+        operands = (vjpi_tile_operands){ operands.tile & ~operands.outputs, 0 };
     vjpi_walk walk;
     tile.sums = s.accumulators;
     vjpi_walk_steps(nest, unit, begin, &walk);
@@ -100,11 +103,11 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
         if (added == 0)
             plan->set->clear[fold->is_max](s.accumulators, s.n);
         tile.non_temporal = job->non_temporal;
-        vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
+        vjpi_tile_begin(nest, &walk, operands, room, &tile);
         if (prepare_tile)
             prepare_tile(job, stage, &walk, room, &tile);
         kernel(&tile);
-        vjpi_tile_end(nest, &walk, stage->operands, &tile);
+        vjpi_tile_end(nest, &walk, operands, &tile);
         added += most;
         vjpi_next_step(nest, &walk);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "kinds.h"
 #include "unit.h"
 
@@ -63,6 +64,11 @@ static problem start(int32_t ninputs, int32_t noutputs, attr_role role)
     }
     fail_msg("no operator has %d inputs and %d outputs", (int)ninputs, (int)noutputs);
     abort(); /* not reached */
+}
+
+problem refusal_any(const vjp_op_info *op)
+{
+    return case_draw(op->name, VJP_F32, VJP_F32, 0);
 }
 
 problem refusal_map(void)

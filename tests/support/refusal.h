@@ -27,6 +27,9 @@ extern vjp_plan *const NOT_A_PLAN;
 void refused(const problem *p, vjp_status status, words wanted);
 problem accepted(problem p);
 
+/* refusal_any - a small problem of an operator, whatever it takes. */
+problem refusal_any(const vjp_op_info *op);
+
 /* Problems to start from: a map and a row operator over (2, 5), a fold over (2, 5, 7) with a 1-D
  * parameter. The latter two are not checked: axis, format and params may be wrong on purpose. */
 problem refusal_map(void);
