@@ -196,10 +196,22 @@ static dual negative_log_likelihood(const scene *s)
     return subtract(entropy_stats(s), s->sums[1]);
 }
 
+/* stats is 1 + |stats| in the bounds: a sum of exponentials near 1 has lost that much. */
+static long double stats_magnitude(dual stats) { return 1 + fabsl(number_value(stats.value)); }
+
+static dual square_of_stats(dual stats)
+{
+    dual square = multiply(stats, stats);
+    for (int by = 0; by < DUAL_VARIABLES; by++)
+        if (square.depends >> by & 1)
+            square.size[by] = 2 * stats_magnitude(stats) * stats.size[by];
+    return square;
+}
+
 static dual entropy_loss(const scene *s)
 {
     double smoothing = real_of(s, "label_smoothing");
-    dual stats = entropy_stats(s), square = multiply(stats, stats);
+    dual square = square_of_stats(entropy_stats(s));
     dual hit = multiply(subtract(plain(1), plain(smoothing)), negative_log_likelihood(s));
     dual loss = multiply(s->sums[2], add(hit, multiply(plain(real_of(s, "z_loss")), square)));
     if (smoothing == 0)
@@ -213,7 +225,7 @@ static long double size_of_value(dual a) { return fabsl(number_value(a.value)); 
 /* A saved logarithm is rounded, and an exponential makes that a relative error. */
 static dual one_and_stats(const scene *s)
 {
-    return plain((double)(1 + size_of_value(entropy_stats(s))));
+    return plain((double)stats_magnitude(entropy_stats(s)));
 }
 
 static dual entropy_stats_magnitude(const scene *s)
@@ -223,9 +235,11 @@ static dual entropy_stats_magnitude(const scene *s)
 
 static dual entropy_loss_magnitude(const scene *s)
 {
-    long double stats = size_of_value(entropy_stats(s));
+    long double stats = stats_magnitude(entropy_stats(s));
     long double z = fabsl((long double)real_of(s, "z_loss")) * stats * stats;
-    return plain((double)(size_of_value(entropy_loss(s)) + z * size_of_value(s->sums[2])));
+    long double spread = fabsl((long double)real_of(s, "label_smoothing")) / s->count;
+    return plain((double)(size_of_value(entropy_loss(s)) + z * size_of_value(s->sums[2]) +
+                          spread * size_of_value(s->sums[3])));
 }
 
 static dual entropy_others_magnitude(const scene *s)
