@@ -6,6 +6,10 @@
 #define RARE inline __device__ __noinline__ /* static would put our folder into its name */
 #define UNROLL _Pragma("unroll")
 
+#ifndef VJPI_EMULATED
+#include "cuda/ptx.cuh"
+#endif
+
 #if VJPI_COMPUTE_F64
 typedef double T;
 
@@ -55,8 +59,7 @@ INLINE T fraction_of(T a, T &z)
  * first. */
 INLINE T near_ratio(T a, T b)
 {
-    T inverse;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    T inverse = near_inverse(b);
     inverse = fused(fused(-b, inverse, 1), inverse, inverse);
     T quotient = a * inverse;
     return fused(fused(-b, quotient, a), inverse, quotient);

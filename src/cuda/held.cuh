@@ -19,44 +19,16 @@ template <class Op, int N, int COUNT> INLINE constexpr size_t held_size()
 template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
 {
     typedef pack<input_type<Op, I>, N> P;
-    extern __shared__ uint4 shared[];
     int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
-    P *first = (P *)((char *)shared + held_size<Op, N, I>() * held * threads);
+    P *first = (P *)(dynamic_shared() + held_size<Op, N, I>() * held * threads);
     return first[j * threads + thread];
 }
 
 /* Shared memory behind all that is held. */
 template <class Op, int N> INLINE void *room_behind(int held)
 {
-    extern __shared__ uint4 shared[];
     size_t size = held_size<Op, N, Op::nin>() * held * blockDim.x * blockDim.y;
-    return (char *)shared + (size + 15) / 16 * 16;
-}
-
-/* Start to copy 8 or 16 bytes, or a multiple of 16. Copies are waited for by what was committed
- * together: all but the last STILL commits. */
-template <int SIZE> INLINE void start_copy(void *to, const char *from)
-{
-    UNROLL
-    for (int i = 0; i < SIZE; i += 16) {
-        uint32_t address = (uint32_t)__cvta_generic_to_shared((char *)to + i);
-        if (SIZE >= 16)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address),
-                         "l"(from + i) : "memory");
-        else
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(address),
-                         "l"(from + i) : "memory");
-    }
-}
-
-INLINE void commit_copies()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int STILL> INLINE void wait_copies()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(STILL) : "memory");
+    return dynamic_shared() + (size + 15) / 16 * 16;
 }
 
 /* Start to fetch vector j of input I; single elements take the usual way. */

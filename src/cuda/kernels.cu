@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.cu - every kernel of one dtype, from ops.def. Compiled once per dtype with VJPI_DTYPE and
  * VJPI_COMPUTE (the type it is computed in), as cpu/loops.c is. */
+#ifdef VJPI_EMULATED
+#include "emulate.h"
+#else
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#endif
 #include <type_traits>
 
 #include "cuda/launch.h"

@@ -240,7 +240,8 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     long_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     constexpr int LINE = N > 1 ? VJPI_CUDA_LINE / (int)sizeof(D) : 1;
-    cluster_arrive();
+    if (loop.cluster > 1)
+        cluster_arrive();
     long_state<Op, N> s;
     s.share = vjpi_share_row(&loop, blockIdx.x, threadIdx.x, blockDim.x, loop.cluster, loop.held);
     s.run = place_start<Op>(loop);
@@ -259,7 +260,8 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
                                              true);
     commit_copies();
     wait_copies<0>();
-    cluster_wait();
+    if (loop.cluster > 1)
+        cluster_wait();
     each<Op::last>([&](auto part) {
         if (Op::always(part.value) || loop.call.passes >> part.value & 1)
             long_pass<Op, part.value, N>(loop, s);

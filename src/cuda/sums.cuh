@@ -92,33 +92,7 @@ INLINE void reduce_packs(const pack<T, N> *from, int step, int count, T (&sum)[N
         sum[e] = reduce_tree<MAX>(chains[e]);
 }
 
-/* ---- blocks of a cluster ------------------------------------------------------------------ */
-
-/* Memory of another block may be written only once that block runs: say early that this one does,
- * and wait late. A second arrival and wait makes what was written visible to its block. */
-INLINE void cluster_arrive()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-#endif
-}
-
-INLINE void cluster_wait()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-
-/* The same variable in block `rank` of the cluster. */
-template <class E> INLINE E *in_block(E *mine, int rank)
-{
-#if __CUDA_ARCH__ >= 900
-    return cooperative_groups::this_cluster().map_shared_rank(mine, rank);
-#else
-    return mine;
-#endif
-}
+/* ---- blocks and clusters of blocks -------------------------------------------------------- */
 
 /* Over all threads that share a row; each of them gets the result. Result `number` of a kernel has
  * shared memory of its own, so that nobody has to wait until the one before it is read. In a
