@@ -55,6 +55,27 @@ static void assert_numbers(const char *name, bench_twist twist, const char *tens
     vjp_context_destroy(ctx);
 }
 
+/* An operator is measured from the moment that the library has it. */
+static void every_operator_has_a_case_in_every_set(void **state)
+{
+    static const struct {
+        vjp_device device;
+        const char *name;
+    } sets[] = { { VJP_CPU, "standard" }, { VJP_CPU, "growth" }, { VJP_CPU, "cliffs" },
+                 { VJP_CUDA, "standard" } };
+    (void)state;
+    for (int s = 0; s < COUNT_OF(sets); s++)
+        for (int32_t i = 0; i < vjp_op_count(); i++) {
+            const bench_set *set = bench_set_of(sets[s].device, sets[s].name);
+            char name[BENCH_NAME];
+            int64_t cases = 0;
+            for (int64_t c = 0; c < set->count; c++)
+                cases += bench_case_name(&set->cases[c], vjp_op_at(i), 0, name);
+            if (cases == 0)
+                fail_msg("%s has no case in %s", vjp_op_at(i)->name, sets[s].name);
+        }
+}
+
 static void subnormal_numbers_are_subnormal(void **state)
 {
     (void)state;
@@ -168,6 +189,7 @@ static void a_run_that_fails_ends_the_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operator_has_a_case_in_every_set),
         cmocka_unit_test(subnormal_numbers_are_subnormal),
         cmocka_unit_test(gradients_beside_a_slope_are_positive_and_small),
         cmocka_unit_test(a_twist_moves_every_tensor_by_one_element),

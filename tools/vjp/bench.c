@@ -325,7 +325,7 @@ static int run(const arguments *args)
 
 static const option options[] = {
     { "device", "DEVICE", "cpu (the default) or cuda" },
-    { "op", "NAME", "only this operator, or cases whose name begins like that" },
+    { "op", "NAME", "only this operator; if there is none, cases whose names begin like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these, of the set or any others: 65536x1024,16777216" },
     { "set", "NAME", "of cases: standard (the default), growth or cliffs" },
