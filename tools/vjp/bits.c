@@ -62,7 +62,7 @@ static void add_places(problem *p, int64_t input)
     for (int32_t i = 0; i < p->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(p->op, i);
         int32_t n = 0;
-        while (info->type == VJP_ATTR_STR && kind_choice(info, n))
+        while (info->role == VJP_ROLE_FORMAT && kind_choice(info, n))
             n++;
         if (n > 0)
             problem_add_attr(p, vjp_attr_str(info->name, kind_choice(info, (int32_t)choice_of(
