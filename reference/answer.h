@@ -15,6 +15,7 @@ typedef struct query {
     void *user;
     int32_t gradient;                    /* the input that flows back; -1: none */
     int64_t *param_at[PROBLEM_TENSORS];  /* where a PARAM tensor is read, by the data's element */
+    int per_row;                         /* it has one element per row */
     int nsums;
     struct fold {                        /* of a SUM output */
         total *sums;
@@ -171,23 +172,28 @@ static void flow_through(flow *f, flow upstream, const dual *y, int by)
         flow_add(f, number_multiply(y->rate[by], upstream.value), y->size[by] * upstream.size);
 }
 
+static flow flow_of(double g)
+{
+    flow f = no_flow();
+    flow_add(&f, number_from(g), fabsl((long double)g));
+    return f;
+}
+
+/* A gradient of the whole row multiplies what flows back in the end. */
 static flow upstream_of(const query *q, const scene *s)
 {
-    flow g = no_flow();
-    flow_add(&g, number_from(s->x[q->gradient]), fabsl((long double)s->x[q->gradient]));
-    return g;
+    return flow_of(q->per_row ? 1 : s->x[q->gradient]);
 }
 
 /* T: what flows back to each sum. */
 static void find_pulls(const query *q, oracle_row row, double *x, scene *s, flow *pulls)
 {
-    int per_row = vjp_op_tensor(q->p->op, q->gradient)->shape_rule == VJP_SHAPE_ROW;
     total values[DUAL_SUMS];
     for (int k = 0; k < q->nsums; k++) {
         total_start(&values[k]);
         pulls[k] = no_flow();
     }
-    for (int64_t i = 0; q->nsums > 0 && i < (per_row ? 1 : row.n); i++) {
+    for (int64_t i = 0; q->nsums > 0 && i < (q->per_row ? 1 : row.n); i++) {
         int mark = number_mark();
         look(q, row, i, x, s);
         dual y = q->entry->forward(s);
@@ -217,6 +223,10 @@ static void answer_gradient(const query *q, oracle_row row, int32_t output, cons
     for (int k = 0; k < q->nsums; k++) {
         dual term = q->entry->terms[k](s);
         flow_through(&back, pulls[k], &term, by);
+    }
+    if (q->per_row && back.any) {
+        flow g = flow_of(s->x[q->gradient]);
+        back = (flow){ number_multiply(back.value, g.value), back.size * g.size, 1 };
     }
     if (q->entry->factor != NULL)
         back.size *= number_value(q->entry->factor(s).value);
@@ -299,6 +309,8 @@ static void query_start(query *q, const problem *p, const double *const *inputs,
 {
     *q = (query){ .p = p, .entry = entry_of(p->op->name), .inputs = inputs, .visit = visit,
                   .user = user, .gradient = kind_gradient(p->op) };
+    q->per_row = q->gradient >= 0 &&
+                 vjp_op_tensor(p->op, q->gradient)->shape_rule == VJP_SHAPE_ROW;
     while (q->nsums < DUAL_SUMS && q->entry->terms[q->nsums] != NULL)
         q->nsums++;
     for (int32_t t = 0; t < p->ntensors; t++)

@@ -264,10 +264,14 @@ static void draw_layouts(random_state *random, problem *p)
 
 /* ---- sharing ------------------------------------------------------------------------------ */
 
+static int is_row(const problem *p, int32_t t)
+{
+    return vjp_op_tensor(p->op, t)->shape_rule == VJP_SHAPE_ROW;
+}
+
 static int may_share(const problem *p, int32_t output, int32_t input)
 {
-    if (!problem_has(p, output) || !problem_has(p, input) ||
-        vjp_op_tensor(p->op, input)->shape_rule == VJP_SHAPE_ROW)
+    if (!problem_has(p, output) || !problem_has(p, input) || is_row(p, input) || is_row(p, output))
         return 0;
     for (int32_t t = p->op->ninputs; t < p->ntensors; t++)
         if (t != output && p->home[t] == p->home[input])

@@ -37,6 +37,13 @@ static double real_of(const scene *s, const char *name)
     return problem_attr(s->p, name).value.f64;
 }
 
+/* As the library's compute type has it. */
+static double rounded_real_of(const scene *s, const char *name)
+{
+    double value = real_of(s, name);
+    return s->p->tensors[0].dtype == VJP_F64 ? value : (double)(float)value;
+}
+
 static int given(const scene *s, int input) { return problem_has(s->p, input); }
 
 /* ---- elementwise -------------------------------------------------------------------------- */
@@ -51,13 +58,13 @@ static dual prelu(const scene *s)
 /* Which piece of the clamp applies is decided on the line as the library's compute type has it. */
 static dual hard_sigmoid(const scene *s)
 {
-    double alpha = real_of(s, "alpha"), beta = real_of(s, "beta");
-    int wide = s->p->tensors[0].dtype == VJP_F64;
-    double line = wide ? fma(alpha, s->x[0], beta)
-                       : (double)fmaf((float)alpha, (float)s->x[0], (float)beta);
+    double alpha = rounded_real_of(s, "alpha"), beta = rounded_real_of(s, "beta");
+    double line = s->p->tensors[0].dtype == VJP_F64
+                      ? fma(alpha, s->x[0], beta)
+                      : (double)fmaf((float)alpha, (float)s->x[0], (float)beta);
     if (!(line > 0 && line < 1))
         return plain(line >= 1 ? 1 : 0);
-    return add(multiply(plain(wide ? alpha : (double)(float)alpha), s->in[0]), plain(beta));
+    return add(multiply(plain(alpha), s->in[0]), plain(beta));
 }
 
 /* Both pieces are the logistic function; each is accurate on its own side of 0. */
@@ -70,13 +77,11 @@ static dual logistic(dual x)
     return divide(e, add(one, e));
 }
 
-/* The logistic function seen from its result y: x = log(y) - log(1 - y), so dy/dx = 1 / (dx/dy). */
+/* The logistic function seen from its result y: the solution of dy/dx = y * (1 - y). */
 static dual logistic_by_result(dual y)
 {
-    dual x = subtract(logarithm(y), logarithm(subtract(plain(1), y))), result = y;
-    result.rate[BY_X] = number_divide(number_from(1), x.rate[BY_X]);
-    result.size[BY_X] = fabsl(number_value(result.rate[BY_X]));
-    return result;
+    number rest = number_subtract(number_from(1), y.value);
+    return chain(y.value, y, number_multiply(y.value, rest));
 }
 
 static dual sigmoid(const scene *s)
@@ -96,12 +101,23 @@ static dual at_least_minus(dual a, double limit)
     return number_value(a.value) <= -limit && isfinite(limit) ? plain(-limit) : a;
 }
 
+/* x * sigmoid(alpha * x); at infinity x, or 0 from the side of x with a slope that is 0 from below. */
+static dual silu(dual x, double alpha)
+{
+    dual v = multiply(plain(alpha), x);
+    if (!isinf(number_value(v.value)))
+        return multiply(x, logistic(v));
+    if (number_value(v.value) > 0)
+        return x;
+    return chain(number_from(copysign(0, (double)number_value(x.value))), x, number_from(-0.0));
+}
+
 static dual swiglu(const scene *s)
 {
-    double limit = real_of(s, "limit");
+    double limit = rounded_real_of(s, "limit");
     dual gate = at_most(s->in[0], limit), up = at_most(at_least_minus(s->in[1], limit), limit);
-    dual act = multiply(gate, logistic(multiply(plain(real_of(s, "alpha")), gate)));
-    return multiply(act, add(up, plain(real_of(s, "bias"))));
+    dual act = silu(gate, real_of(s, "alpha"));
+    return multiply(act, add(up, plain(rounded_real_of(s, "bias"))));
 }
 
 /* ---- softmax ------------------------------------------------------------------------------ */
@@ -255,7 +271,7 @@ static dual rms_norm(const scene *s)
 {
     dual mean = divide(s->sums[0], plain(s->count));
     dual deviation = root(add(mean, plain(real_of(s, "epsilon"))));
-    dual factor = given(s, 1) ? add(s->in[1], plain(real_of(s, "offset"))) : s->in[1];
+    dual factor = given(s, 1) ? add(s->in[1], plain(rounded_real_of(s, "offset"))) : s->in[1];
     return multiply(divide(s->in[0], deviation), factor);
 }
 

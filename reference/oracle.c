@@ -137,11 +137,10 @@ long double oracle_flow(const problem *p, const double *const *inputs)
     total flow;
     total_start(&flow);
     query_start(&q, p, inputs, NULL, NULL);
-    int per_row = vjp_op_tensor(p->op, q.gradient)->shape_rule == VJP_SHAPE_ROW;
     for (int64_t r = 0, n = oracle_row_count(p); r < n; r++) {
         oracle_row row = oracle_row_at(p, inputs, r);
         open_row(&q, row, x, &s);
-        for (int64_t i = 0; i < (per_row ? 1 : row.n) && !row.ignored; i++) {
+        for (int64_t i = 0; i < (q.per_row ? 1 : row.n) && !row.ignored; i++) {
             look(&q, row, i, x, &s);
             total_add(&flow, number_multiply(number_from(x[q.gradient]),
                                              q.entry->forward(&s).value));

@@ -142,7 +142,7 @@ RARE V scaled_product(V a, V b, V m, V n)
         product = product * split_exponent(pick(small, f * power_of_2(k(UP)), f), &z);
         n = n + ((z - k(MAGIC)) - pick(small, k(UP), k(0)));
         sign = pick(gt(k(0), factors[i]), -sign, sign);
-        proper = both(proper, both(gt(f, k(0)), gt(k(LARGEST), f)));
+        proper = both(proper, both(gt(f, k(0)), gt(k((T)INFINITY), f)));
     }
     V last = at_most(at_least(n, k(LAST_EXPONENT)), k(-LAST_EXPONENT));
     V rest = at_most(at_least(n - last, k(LAST_EXPONENT)), k(-LAST_EXPONENT));

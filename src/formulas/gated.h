@@ -37,7 +37,7 @@ INLINE V silu_slope_near_root(V t)
 }
 
 /* s(v), the sigmoid, and silu'(v) for v = alpha * x: each times 2^exponent, which is not 0 only where
- * exp(v) alone would be subnormal. */
+ * exp(v) alone would be subnormal. Where v is -inf both are 0, the slope from below. */
 typedef struct silu {
     V sigmoid, slope, exponent;
 } silu;
@@ -58,9 +58,10 @@ INLINE silu silu_of(V x, V alpha, V alpha_low)
     V distance = (t - k(SILU_ROOT_HIGH)) + (t_low - k(SILU_ROOT_LOW));
     f = pick(gt(k(SILU_WINDOW), absolute(distance)), silu_slope_near_root(distance), f);
     V slope = pick(negative, f, k(1) - pick(late, k(0), f));
-    made.sigmoid = ratio(pick(negative, scaled, k(1)), k(1) + e);
-    made.slope = pick(eq(v, v), slope, v); /* NaN stays NaN */
-    made.exponent = pick(both(late, negative), n, k(0));
+    M gone = both(negative, gt(absolute(x), k(LARGEST)));
+    made.sigmoid = pick(gone, k(0), ratio(pick(negative, scaled, k(1)), k(1) + e));
+    made.slope = pick(gone, -k(0), pick(eq(v, v), slope, v)); /* NaN stays NaN */
+    made.exponent = pick(gone, k(0), pick(both(late, negative), n, k(0)));
     return made;
 }
 
@@ -90,5 +91,7 @@ INLINE V swiglu_diff_up(V gate, V up, V dy, V alpha, V alpha_low, V limit)
 {
     V clamped = at_most(gate, limit);
     silu s = silu_of(clamped, alpha, alpha_low);
-    return below_limit(silu_product(dy, clamped, s.sigmoid, s.exponent), absolute(up), limit);
+    V finite = at_most(at_least(clamped, k(-LARGEST)), k(LARGEST)); /* times 0 is 0 */
+    V factor = pick(gt(s.sigmoid, k(0)), clamped, finite);
+    return below_limit(silu_product(dy, factor, s.sigmoid, s.exponent), absolute(up), limit);
 }

@@ -11,12 +11,19 @@ INLINE V softmax_of(V e, V s, int inf_as_zero)
     return y;
 }
 
-/* The maximum of a row as softmax subtracts it. */
+/* The maximum of a row as softmax subtracts it; inf_as_zero: so that exponentials of -inf are 0 also
+ * where there is nothing else. */
 INLINE V softmax_max(V most, int inf_as_zero)
 {
     if (inf_as_zero)
         return pick(gt(most, k(-(T)INFINITY)), most, k(0));
     return most;
+}
+
+/* The logarithm of a row's sum. A row with nothing left has a sum of 0, whatever the scale. */
+INLINE V softmax_stats(V most, V s, V scale)
+{
+    return pick(gt(most, k(-(T)INFINITY)), absolute(scale) * most, most) + log_of(s);
 }
 
 /* What a row of cross-entropy comes to: the label's exponential and those of the others, relative to
@@ -91,14 +98,16 @@ INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V re
     return made;
 }
 
-/* The slope of cross-entropy's loss. At the label 1 - p is `others`, known to all digits. */
+/* The slope of cross-entropy's loss. Where the label has most of the sum, 1 - p is `others`, known to
+ * all digits. */
 INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum, V smoothing,
                        V share, V z_loss)
 {
     V hit = (k(1) - smoothing) * weight_t, spread = share * weight_sum;
     V z = k(2) * z_loss * p.log_sum * weight_t;
     V elsewhere = p.own * (hit + spread + z) - share * weight;
-    V here = (share * (weight_sum - weight_t) + z * p.own) - p.others * (hit + spread);
+    V confident = (share * (weight_sum - weight_t) + z * p.own) - p.others * (hit + spread);
+    V here = pick(gt(p.own, k(0.5f)), confident, elsewhere - hit);
     return pick(at_label, here, elsewhere);
 }
 

@@ -24,22 +24,22 @@ int exact_knows(const char *op)
     return entry != NULL && entry->forward != NULL && entry->terms[0] == NULL;
 }
 
-int exact_slope(const problem *p, double x, double w, mpfr_t slope)
+int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slope)
 {
     const oracle_entry *entry = entry_of(p->op->name);
     double values[PROBLEM_TENSORS] = { 0 };
     scene s = { .p = p, .x = values, .count = 1 };
-    int mark = number_mark();
+    int mark = number_mark(), by = output == 0 ? BY_X : BY_W;
     values[entry->by_x] = x;
     s.in[entry->by_x] = variable(number_from(x), BY_X);
     if (entry->by_w >= 0) {
         values[entry->by_w] = w;
-        s.in[entry->by_w] = plain(w);
+        s.in[entry->by_w] = variable(number_from(w), BY_W);
     }
     dual y = entry->forward(&s);
-    int depends = y.depends >> BY_X & 1;
+    int depends = y.depends >> by & 1;
     if (depends)
-        mpfr_set(slope, y.rate[BY_X], MPFR_RNDN);
+        mpfr_set(slope, y.rate[by], MPFR_RNDN);
     else
         mpfr_set_zero(slope, 1);
     number_release(mark);

@@ -17,9 +17,10 @@ enum {
  * on the inputs alone, or +0 where the function is flat. */
 int exact_knows(const char *op);
 
-/* exact_slope - the derivative at a finite x (w: the parameter, if any). Returns 0 where it is
- * flat, whatever the gradient that flows back; `slope` is then 0. */
-int exact_slope(const problem *p, double x, double w, mpfr_t slope);
+/* exact_slope - what the gradient is multiplied by for an output, at a finite x (w: the other input
+ * that is differentiated, if any). Returns 0 where the function is flat, whatever the gradient that
+ * flows back; `slope` is then 0. */
+int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slope);
 
 /* exact_answer - visit every element of every output whose value is finite, as oracle_answer does but
  * with MPFR's values. Sums of products are exact. */

@@ -70,11 +70,20 @@ BINARY(number_divide, mpfr_div)
         function(result, a, MPFR_RNDN);               \
         return result;                                \
     }
-UNARY(number_exp, mpfr_exp)
 UNARY(number_log, mpfr_log)
 UNARY(number_log_1_plus, mpfr_log1p)
 UNARY(number_root, mpfr_sqrt)
 #undef UNARY
+
+/* The exponential of a finite number is never 0, not even beyond MPFR's range: a sign would be lost. */
+static inline number number_exp(number a)
+{
+    number result = number_fresh();
+    mpfr_exp(result, a, MPFR_RNDN);
+    if (mpfr_zero_p(result) && mpfr_number_p(a))
+        mpfr_nextabove(result);
+    return result;
+}
 
 /* Exact for products of doubles. */
 typedef struct total {
