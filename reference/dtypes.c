@@ -88,6 +88,7 @@ static uint64_t raw_bits(vjp_dtype dtype, const void *element)
     uint64_t wide;
     uint32_t single;
     uint16_t half;
+    uint8_t byte;
     switch (vjp_dtype_size(dtype)) {
     case 8:
         memcpy(&wide, element, 8);
@@ -95,14 +96,24 @@ static uint64_t raw_bits(vjp_dtype dtype, const void *element)
     case 4:
         memcpy(&single, element, 4);
         return single;
-    default:
+    case 2:
         memcpy(&half, element, 2);
         return half;
+    default:
+        memcpy(&byte, element, 1);
+        return byte;
     }
+}
+
+int dtype_is_integer(vjp_dtype dtype)
+{
+    return dtype == VJP_S32 || dtype == VJP_S64 || dtype == VJP_U8;
 }
 
 double element_from_bits(vjp_dtype dtype, uint64_t bits)
 {
+    if (dtype_is_integer(dtype))
+        return dtype == VJP_S32 ? (double)(int32_t)bits : (double)(int64_t)bits;
     if (dtype == VJP_F64) {
         double value;
         memcpy(&value, &bits, sizeof value);
@@ -140,8 +151,22 @@ double element_read(vjp_dtype dtype, const void *element)
     return element_from_bits(dtype, raw_bits(dtype, element));
 }
 
+/* A whole number that fits. */
+static void write_integer(vjp_dtype dtype, void *element, double value)
+{
+    int64_t wide = (int64_t)value;
+    int32_t narrow = (int32_t)wide;
+    uint8_t byte = (uint8_t)wide;
+    memcpy(element, dtype == VJP_S64 ? (const void *)&wide : dtype == VJP_S32 ? (const void *)&narrow : &byte,
+           vjp_dtype_size(dtype));
+}
+
 void element_write(vjp_dtype dtype, void *element, double value)
 {
+    if (dtype_is_integer(dtype)) {
+        write_integer(dtype, element, value);
+        return;
+    }
     double rounded = dtype_round(dtype, value);
     float single = (float)rounded;
     uint32_t single_bits;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base.h"
+#include "dtypes.h"
+#include "kinds.h"
 
 problem problem_start(const char *op)
 {
@@ -43,18 +45,67 @@ vjp_attr problem_attr(const problem *p, const char *name)
     broken("%s has no attribute %s", p->op->name, name);
 }
 
+vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_dtype wide)
+{
+    switch (vjp_op_tensor(p->op, tensor)->dtype_rule) {
+    case VJP_DTYPE_WIDE:
+        return dtype_is_16_bit(dtype) ? wide : dtype;
+    case VJP_DTYPE_ANY:
+        return wide;
+    case VJP_DTYPE_STAT:
+        return dtype == VJP_F64 ? VJP_F64 : VJP_F32;
+    case VJP_DTYPE_INDEX:
+        return VJP_S64;
+    case VJP_DTYPE_MASK:
+        return VJP_U8;
+    default:
+        return dtype;
+    }
+}
+
+int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
+                          int64_t row_shape[VJP_MAX_DIMS])
+{
+    const vjp_attr_info *info = kind_attr(p->op, ROLE_AXIS);
+    int32_t axis = (int32_t)problem_attr(p, info->name).value.s64, n = 0;
+    axis += axis < 0 ? ndim : 0;
+    int32_t last = info->role == VJP_ROLE_AXES ? ndim - 1 : axis;
+    for (int32_t d = 0; d < ndim; d++) {
+        int along = d >= axis && d <= last;
+        if (!along || keeps_dims)
+            row_shape[n++] = along ? 1 : shape[d];
+    }
+    return n;
+}
+
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
-                        const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape)
+                        const int64_t *shape, int32_t param_ndim, const int64_t *param_shape)
 {
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
-        int is_slope = info->shape_rule == VJP_SHAPE_PARAM;
-        vjp_status status = vjp_tensor_contiguous(info->dtype_rule == VJP_DTYPE_WIDE ? wide : dtype,
-                                                  is_slope ? slope_ndim : ndim,
-                                                  is_slope ? slope_shape : shape, &p->tensors[t]);
+        vjp_dtype own = problem_dtype(p, t, dtype, wide);
+        int64_t row_shape[VJP_MAX_DIMS];
+        vjp_status status;
+        if (info->shape_rule == VJP_SHAPE_ROW)
+            status = vjp_tensor_contiguous(own, problem_row_shape(p, ndim, shape, 0, row_shape),
+                                           row_shape, &p->tensors[t]);
+        else if (info->shape_rule == VJP_SHAPE_PARAM)
+            status = vjp_tensor_contiguous(own, param_ndim, param_shape, &p->tensors[t]);
+        else
+            status = vjp_tensor_contiguous(own, ndim, shape, &p->tensors[t]);
         if (status != VJP_OK)
             broken("%s: %s", info->name, vjp_status_string(status));
     }
+}
+
+void problem_drop(problem *p, int32_t tensor)
+{
+    p->absent |= 1u << tensor;
+}
+
+int problem_has(const problem *p, int32_t tensor)
+{
+    return !(p->absent >> tensor & 1);
 }
 
 void problem_share(problem *p, int32_t output, int32_t input)
@@ -75,7 +126,7 @@ vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, c
 {
     const vjp_tensor *tensors[PROBLEM_TENSORS];
     for (int32_t t = 0; t < p->ntensors; t++)
-        tensors[t] = &p->tensors[t];
+        tensors[t] = problem_has(p, t) ? &p->tensors[t] : NULL;
     return vjp_plan_create(ctx, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors, plan,
                            reason, reason != NULL ? VJP_REASON_SIZE : 0);
 }
@@ -133,6 +184,10 @@ const char *problem_describe(const problem *p, char text[PROBLEM_TEXT])
         say_attr(&w, &p->attrs[i]);
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor *tensor = &p->tensors[t];
+        if (!problem_has(p, t)) {
+            say(&w, "\n  no %s", vjp_op_tensor(p->op, t)->name);
+            continue;
+        }
         say(&w, "\n  %s %s", vjp_op_tensor(p->op, t)->name, vjp_dtype_name(tensor->dtype));
         say_numbers(&w, " shape (", tensor->shape, tensor->ndim);
         say_numbers(&w, " strides (", tensor->strides, tensor->ndim);

@@ -10,9 +10,9 @@
 #include "vjp/vjp.h"
 
 enum {
-    PROBLEM_TENSORS = 6,
-    PROBLEM_ATTRS = 4,
-    PROBLEM_TEXT = 2048
+    PROBLEM_TENSORS = 8,
+    PROBLEM_ATTRS = 8,
+    PROBLEM_TEXT = 4096
 };
 
 typedef struct problem {
@@ -21,6 +21,7 @@ typedef struct problem {
     int32_t nattrs;
     vjp_tensor tensors[PROBLEM_TENSORS]; /* inputs by index, then outputs by index */
     int32_t ntensors;
+    uint32_t absent;               /* bit t: tensor t is not given, or not wanted */
     int32_t home[PROBLEM_TENSORS]; /* the first tensor that lives at the same address */
 } problem;
 
@@ -32,10 +33,23 @@ void problem_add_attr(problem *p, vjp_attr attr);
 /* problem_attr - the value given, or the default that the library announces; a real one as F64. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
-/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`;
- * `wide` is the dtype of tensors that may differ from the others. */
+/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `param_shape`, all
+ * ROW tensors in `shape` without the axis, which must be set; `wide` is the dtype of tensors that
+ * may differ from the others. All tensors are there. */
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
-                        const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape);
+                        const int64_t *shape, int32_t param_ndim, const int64_t *param_shape);
+
+/* problem_drop - leave out an optional tensor; problem_has - whether a tensor is there. */
+void problem_drop(problem *p, int32_t tensor);
+int problem_has(const problem *p, int32_t tensor);
+
+/* problem_dtype - the dtype that a tensor has in a call of `dtype` and `wide`. */
+vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_dtype wide);
+
+/* problem_row_shape - the shape of ROW tensors for data of that shape: with 1 at the axis, or
+ * without it. Returns how many dims. */
+int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
+                          int64_t row_shape[VJP_MAX_DIMS]);
 
 /* problem_share - let `output` live at the address of `input`, with the same layout. */
 void problem_share(problem *p, int32_t output, int32_t input);

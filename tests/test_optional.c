@@ -8,8 +8,10 @@
 #include "busy.h"
 #include "cases.h"
 #include "contexts.h"
+#include "kinds.h"
 #include "trial.h"
 #include "unit.h"
+#include "variants.h"
 
 enum {
     CASES = 60
@@ -21,24 +23,30 @@ typedef enum left_out {
     BEHIND_THE_LAST
 } left_out;
 
-static vjp_status run_without(trial *t, vjp_context *ctx, int32_t missing, left_out how)
+static vjp_plan *plan_without(const problem *p, vjp_context *ctx, int32_t missing, left_out how)
 {
     const vjp_tensor *tensors[PROBLEM_TENSORS];
-    const problem *p = &t->p;
-    void *data[PROBLEM_TENSORS];
     char reason[VJP_REASON_SIZE] = "";
     vjp_plan *plan = NULL;
-    for (int32_t i = 0; i < p->ntensors; i++) {
+    for (int32_t i = 0; i < p->ntensors; i++)
         tensors[i] = i == missing ? NULL : &p->tensors[i];
-        data[i] = i == missing ? (void *)(uintptr_t)1 : t->data[i]; /* not read */
-    }
     int32_t ntensors = how == AS_NULL ? p->ntensors : missing;
     vjp_status status = vjp_plan_create(ctx, p->op->name, p->attrs, p->nattrs, tensors, ntensors,
                                         &plan, reason, sizeof reason);
     assert_status(VJP_OK, status, reason);
+    return plan;
+}
+
+static vjp_status run_without(trial *t, vjp_context *ctx, int32_t missing, left_out how)
+{
+    const problem *p = &t->p;
+    vjp_plan *plan = plan_without(p, ctx, missing, how);
+    void *data[PROBLEM_TENSORS];
+    for (int32_t i = 0; i < p->ntensors; i++)
+        data[i] = i == missing ? (void *)(uintptr_t)1 : t->data[i]; /* not read */
     void *workspace = unit_malloc(vjp_plan_workspace_size(plan));
-    status = vjp_plan_run(plan, (const void *const *)data, data + p->op->ninputs, workspace,
-                          vjp_plan_workspace_size(plan), NULL);
+    vjp_status status = vjp_plan_run(plan, (const void *const *)data, data + p->op->ninputs,
+                                     workspace, vjp_plan_workspace_size(plan), NULL);
     free(workspace);
     vjp_plan_destroy(plan);
     return status;
@@ -148,6 +156,31 @@ static void outputs_not_wanted_on_many_threads(void **state)
     shaped_free(&busy);
 }
 
+/* Partial sums that nobody wants would take a workspace. */
+static void sums_not_wanted_are_not_computed(void **state)
+{
+    (void)state;
+    const int64_t shape[] = { 5000, 64 };
+    int asked = 0;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const vjp_op_info *op = vjp_op_at(i);
+        int32_t missing = optional_output(op, 0);
+        if (missing < 0 || op->noutputs != 2 || kind_has_rows(op) || !kind_has_sums(op))
+            continue;
+        problem p = variant_problem(op, 0);
+        vjp_plan *with = NULL;
+        problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shape, 1, &shape[1]);
+        assert_status(VJP_OK, problem_create(&p, isa_contexts[0], &with, NULL), NULL);
+        vjp_plan *without = plan_without(&p, isa_contexts[0], missing, AS_NULL);
+        assert_true(vjp_plan_workspace_size(with) > 0);
+        assert_int_equal(vjp_plan_workspace_size(without), 0);
+        vjp_plan_destroy(with);
+        vjp_plan_destroy(without);
+        asked++;
+    }
+    assert_true(asked > 0);
+}
+
 /* ---- attributes --------------------------------------------------------------------------- */
 
 static problem with_reals(problem p, vjp_attr_type type)
@@ -191,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_not_wanted_in_any_layout),
         cmocka_unit_test(outputs_not_wanted_on_many_threads),
+        cmocka_unit_test(sums_not_wanted_are_not_computed),
         cmocka_unit_test(an_f32_is_the_same_as_an_f64_of_its_value),
     };
     return cmocka_run_group_tests(tests, isa_contexts_open, isa_contexts_close);

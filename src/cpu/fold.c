@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fold.c - sums over some dims: a unit's tiles in order, their sums in a tree.
  *
- * A kernel adds at most VJPI_CHAIN terms in a row to each sum. Then that row of sums goes into a
- * tree in which each level adds up VJPI_SUM_RADIX rows before it hands one on. So few additions
- * lie between a term and the total (docs/design.md), and room is needed for the levels only. The
- * shape of the tree depends on the nest alone. */
+ * A kernel adds at most VJPI_CHAIN consecutive terms to each sum. Then that row of sums goes into a
+ * tree in which each level adds VJPI_SUM_RADIX rows before it passes one on. So there are few
+ * additions between a term and the total (docs/design.md), and only the levels need storage. The
+ * shape of the tree depends only on the nest. */
 #include <string.h>
 
 #include "cpu/stage.h"
@@ -22,7 +22,7 @@ static char *level(const sums *s, int32_t l)
     return s->accumulators + (1 + l) * s->size;
 }
 
-/* How many sums of each kind the unit at `walk` has: its rows or its columns. */
+/* The number of sums of each kind in the unit at `walk`: its rows or its columns. */
 static int64_t unit_width(const vjpi_nest *nest, const vjpi_walk *walk)
 {
     return vjpi_edge_length(nest->sums_inner ? &nest->row : &nest->inner, walk);
@@ -38,7 +38,7 @@ static sums sums_begin(const vjpi_job *job, const vjpi_stage *stage, const vjpi_
     return s;
 }
 
-/* Has nothing been handed to the tree yet? */
+/* Is the tree still empty? */
 static bool is_empty(const sums *s)
 {
     int32_t handed = 0;
@@ -47,7 +47,7 @@ static bool is_empty(const sums *s)
     return handed == 0;
 }
 
-/* Hand the accumulators to the tree. */
+/* Move the accumulators into the tree. */
 static void sums_push(sums *s)
 {
     const char *carry = s->accumulators;
@@ -111,7 +111,7 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
         added += most;
         vjpi_next_step(nest, &walk);
     }
-    if (!is_empty(&s)) { /* else the accumulators have it all */
+    if (!is_empty(&s)) { /* else the accumulators hold the total */
         sums_push(&s);
         sums_end(&s);
     }
@@ -194,7 +194,7 @@ void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t be
     }
 }
 
-/* Sums of nothing: each element of the SUM outputs is a unit. */
+/* Empty sums: each element of the SUM outputs is a unit. */
 void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                      char *room)
 {

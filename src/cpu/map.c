@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.c - every tile on its own. */
+/* map.c - elementwise: every tile is independent. */
 #include "cpu/stage.h"
 
 void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
@@ -15,7 +15,7 @@ void vjpi_map_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
         job->plan->kernels->map(&tile);
         vjpi_tile_end(nest, &walk, stage->operands, &tile);
-        if (unit + 1 < end) /* small work is one unit: each step counts there */
+        if (unit + 1 < end) /* small work is one unit: overhead matters there */
             vjpi_next_unit(nest, &walk);
     }
 }

@@ -40,13 +40,13 @@ static void row_passes(const vjpi_cpu_plan *plan, const vjpi_tile *tile, char *a
     }
 }
 
-/* How many rows to take through all passes before the next: those that a near cache holds. */
+/* How many rows to take through all passes at a time: as many as a near cache holds. */
 static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_tile *tile, int64_t capacity)
 {
     int64_t row_size = tile->n * (int64_t)plan->set->compute_size;
     int64_t rows = NEAREST_CACHE / row_size < MOST_ROWS ? NEAREST_CACHE / row_size : MOST_ROWS;
     if (plan->kernels->row)
-        rows = capacity; /* the kernel takes one after the other itself */
+        rows = capacity; /* the kernel itself takes them one by one */
     return rows < 1 ? 1 : rows < capacity ? rows : capacity;
 }
 
@@ -69,7 +69,7 @@ static void do_rows(const vjpi_job *job, const vjpi_stage *stage, char *const *a
         vjpi_arrays_finish(job, at, step, tile->rows, room, stage->capacity);
 }
 
-/* The axis is dense in memory: whole rows, as many as their arrays have room for. */
+/* The axis is dense in memory: whole rows, as many as fit in their arrays. */
 void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                     char *room)
 {
@@ -81,7 +81,7 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     vjpi_first_tile(job, &tile);
     tile.non_temporal = job->non_temporal;
     vjpi_walk_units(nest, job->data, begin, &walk);
-    walk.index[nest->inner.axis] = 0; /* not cut: a step of its own */
+    walk.index[nest->inner.axis] = 0; /* the inner dim is not split: one step */
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
         int64_t rows = tile.rows, most = rows_at_once(plan, &tile, capacity);
@@ -156,7 +156,7 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
     }
 }
 
-/* Before a tile of whole rows is mapped and its columns are summed: the values of its rows. */
+/* Compute the values of a tile's whole rows, before it is mapped and its columns are summed. */
 static void prepare_rows(const vjpi_job *job, const vjpi_stage *stage, const vjpi_walk *walk,
                          char *room, vjpi_tile *tile)
 {

@@ -19,29 +19,43 @@ INLINE V softmax_max(V most, int inf_as_zero)
     return most;
 }
 
-/* What a row of cross-entropy comes to. `rest`: the sum of the others' exponentials, `own`: the
- * label's. */
+/* What a row of cross-entropy comes to: the label's exponential and those of the others, relative to
+ * the row's maximum, and their sum. */
 typedef struct entropy {
-    V sum, log_sum, own;
+    V most, own, rest, sum, log_sum;
 } entropy;
 
-INLINE entropy entropy_of(V most, V rest, V at_label, V label, V count)
+/* `rest`: the sum of the others' exponentials relative to `level`, which may be the row's maximum or
+ * that of the others: in that case it does not underflow in a confident row. */
+INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
 {
     entropy made;
     M in_range = both(gt(label, k(-1)), gt(count, label));
-    made.own = pick(in_range, exp_of_difference(at_label, most, k(1), k(0)), k(0));
-    made.sum = rest + made.own;
+    M leads = both(in_range, gt(at_label, level));
+    made.most = pick(leads, at_label, level);
+    made.own = pick(in_range, exp_of_difference(at_label, made.most, k(1), k(0)), k(0));
+    made.rest = pick(leads, rest * exp_of_difference(level, made.most, k(1), k(0)), rest);
+    made.sum = made.rest + made.own;
     made.log_sum = log_of(made.sum);
     return made;
 }
 
+INLINE V entropy_stats(entropy row) { return row.most + row.log_sum; }
+
+/* The logarithm of the others' share of the sum. */
+INLINE V entropy_others(entropy row, V level, V rest)
+{
+    return (level - row.most) + (log_of(rest) - row.log_sum);
+}
+
 /* The loss of a row. -log(own / sum) without cancellation: that of a confident row is made of the
  * others' share. share: what label smoothing gives each class; spread: the sum of weight * (max - x). */
-INLINE V entropy_loss(entropy row, V most, V rest, V at_label, V weight_t, V weight_sum, V spread,
-                      V smoothing, V share, V z_loss)
+INLINE V entropy_loss(entropy row, V at_label, V weight_t, V weight_sum, V spread, V smoothing,
+                      V share, V z_loss)
 {
-    V nll = pick(gt(row.own, rest), log_of_1_plus(rest / row.own), (most - at_label) + row.log_sum);
-    V stats = most + row.log_sum;
+    V nll = pick(gt(row.own, row.rest), log_of_1_plus(row.rest / row.own),
+                 (row.most - at_label) + row.log_sum);
+    V stats = entropy_stats(row);
     V hit = weight_t * ((k(1) - smoothing) * nll + z_loss * stats * stats);
     V smooth = share * (spread + weight_sum * row.log_sum);
     return hit + pick(gt(absolute(share), k(0)), smooth, k(0));
@@ -71,8 +85,8 @@ INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V re
     } else {
         entropy row = entropy_of(most, rest, at_label, label, count);
         made.own = e / row.sum;
-        made.others = rest / row.sum;
-        made.log_sum = most + row.log_sum;
+        made.others = row.rest / row.sum;
+        made.log_sum = entropy_stats(row);
     }
     return made;
 }

@@ -135,8 +135,8 @@ static inline __half __float2half_rn(float a)
     return __ushort_as_half((unsigned short)(sign | half));
 }
 
-inline __half::__half(double a) : bits(__float2half_rn((float)a).bits) {}
-inline __nv_bfloat16::__nv_bfloat16(double a) : bits(__float2bfloat16_rn((float)a).bits) {}
+inline __half::__half(double a) { *this = __float2half_rn((float)a); }
+inline __nv_bfloat16::__nv_bfloat16(double a) { *this = __float2bfloat16_rn((float)a); }
 
 static inline __half2 __floats2half2_rn(float a, float b)
 {
