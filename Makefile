@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A thin front for people; CMakeLists.txt is the build.
+# A thin front end; the build itself is CMakeLists.txt.
 
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 PREFIX ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-# A first `make` must not ask for what only the tests need; a tree configured by hand keeps its choice.
+# A first `make` must not require what only the tests need; a tree configured by hand keeps its
+# setting.
 TESTS_OFF = $(if $(wildcard build/release/CMakeCache.txt),,-DVJP_TESTS=OFF)
 
-# CUDA=0: without the CUDA module; CUDA=1: with it again. Any other value is some other program's.
+# CUDA=0: without the CUDA module; CUDA=1: with it again. Other values are meant for other programs.
 CUDA_OPTION = $(if $(filter 0,$(CUDA)),-DVJP_CUDA=OFF)$(if $(filter 1,$(CUDA)),-DVJP_CUDA=ON)
 
 # What each target needs, as test=Debian package: scripts/need.sh.
@@ -36,45 +37,45 @@ configure:
 	@scripts/need.sh $(NEED)
 	@cmake --preset release $(TESTS_OFF) $(CUDA_OPTION)
 
-demo: configure ## install a compiler and CMake if they are missing, build, train a small network
+demo: configure ## install a compiler and CMake if missing, build, and train a small network
 	@cmake --build build/release $(JOBS) --target example_train
 	@build/release/examples/train
 
-check: ## every test and check; the last line counts them
+check: ## run every test and check; the last line is the total
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
 	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
 	@scripts/check.sh native package aarch64
 
-check-exhaustive: ## measure every operator's error over all its inputs; half an hour on two cores
+check-exhaustive: ## measure every operator's error over all inputs; half an hour on two cores
 	@scripts/need.sh $(NEED_TESTS)
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
 
-check-large: ## every operator on tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory
+check-large: ## test tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory
 	@scripts/need.sh $(NEED_TESTS)
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target large
 	@build/release/tests/large
 
-numerics: ## the tables of docs/numerics.md from build/exhaustive.tsv
+numerics: ## update the tables of docs/numerics.md from build/exhaustive.tsv
 	@cp build/exhaustive.tsv docs/numerics/exhaustive.tsv
 	@build/release/tests/exhaustive --markdown docs/numerics/exhaustive.tsv | \
 		scripts/between.sh docs/numerics.md exhaustive
 
-numerics-peers: all build/peers/complete ## PyTorch's and oneDNN's errors beside ours: the table and plot of docs/numerics.md
+numerics-peers: all build/peers/complete ## measure PyTorch's and oneDNN's errors for docs/numerics.md
 	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
 		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
 
-check-sanitize: ## the tests under ASan and UBSan, TSan, MSan, and under valgrind
+check-sanitize: ## run the tests under ASan and UBSan, TSan, MSan and valgrind
 	@scripts/need.sh $(NEED_TESTS) $(NEED_SANITIZE)
 	@scripts/check.sh sanitize msan valgrind
 
-check-static: ## clang-tidy, cppcheck and shellcheck over the sources
+check-static: ## run clang-tidy, cppcheck and shellcheck over the sources
 	@scripts/need.sh $(NEED_TESTS) $(NEED_STATIC)
 	@scripts/check.sh static
 
-coverage: build/gcovr/complete ## the lines and branches that the tests run; fails below 95 and 90 %
+coverage: build/gcovr/complete ## line and branch coverage of the tests; fails below 95 and 90 %
 	@scripts/need.sh $(NEED_TESTS)
 	@scripts/coverage.sh 95 90
 
@@ -84,19 +85,19 @@ build/gcovr/complete:
 	@build/gcovr/bin/pip install -q gcovr
 	@touch $@
 
-fuzz: ## let libFuzzer try every fuzz target, each for SECONDS (60)
+fuzz: ## run libFuzzer on every fuzz target, each for SECONDS (60)
 	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ)
 	@cmake --preset fuzz
 	@cmake --build build/fuzz $(JOBS) --target fuzzers
 	@scripts/fuzz.sh $(SECONDS)
 
-fuzz-coverage: ## which lines and branches the inputs of the fuzz targets reach
+fuzz-coverage: ## measure which lines and branches the fuzz inputs reach
 	@scripts/need.sh $(NEED_TESTS) $(NEED_FUZZ) llvm-cov=llvm
 	@cmake --preset fuzz-coverage
 	@cmake --build build/fuzz-coverage $(JOBS) --target fuzzers
 	@scripts/fuzz-coverage.sh
 
-check-aarch64: ## the tests for 64-bit Arm, under qemu
+check-aarch64: ## run the tests for 64-bit Arm, under qemu
 	@scripts/need.sh $(NEED_AARCH64)
 	@scripts/check.sh aarch64
 
@@ -104,10 +105,10 @@ check-reproducible: ## build twice, as two users in two folders, and compare eve
 	@scripts/need.sh $(NEED) setpriv=util-linux
 	@scripts/reproducible.sh
 
-abi: abi-build ## compare the libraries' binary interfaces with those of the last release, in abi/
+abi: abi-build ## compare the libraries' ABI with that of the last release, in abi/
 	@scripts/abi.sh compare build/abi
 
-abi-write: abi-build ## for a release: write the interfaces of today into abi/
+abi-write: abi-build ## for a release: record the current ABI in abi/
 	@scripts/abi.sh write build/abi
 
 abi-build:
@@ -116,13 +117,13 @@ abi-build:
 		-DVJP_CUDA=OFF
 	@cmake --build build/abi $(JOBS)
 
-sbom: all ## the SPDX bill of materials of what `make install` installs: build/vjp.spdx
+sbom: all ## write the SPDX bill of materials of what `make install` installs: build/vjp.spdx
 	@rm -rf build/sbom
 	@cmake --install build/release --prefix build/sbom >/dev/null
 	@scripts/sbom.sh build/sbom "$(NEED)" \
 		"$(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_FUZZ)" >build/vjp.spdx
 
-check-sbom: sbom build/spdx/complete ## the same, tried by the validator of the SPDX project
+check-sbom: sbom build/spdx/complete ## the same, checked with the SPDX project's validator
 	@build/spdx/bin/pyspdxtools -i build/vjp.spdx
 
 build/spdx/complete:
@@ -134,29 +135,31 @@ build/spdx/complete:
 bench: all ## measure time and bandwidth on this machine
 	@build/release/vjp bench
 
-# Every case on one thread, then on all; beyond the caches once more on ordinary pages. A run that was
-# stopped goes on where it was.
+# Every case on one thread, then on all; shapes larger than the caches again on ordinary pages. An
+# interrupted run resumes where it stopped.
 BENCH = build/release/vjp bench --resume --json build/bench.json
 BEYOND_CACHES = 16777216,20x64x112x112,16384x1024,512x32768,2048x8192
 
-bench-peers: all peers ## PyTorch and oneDNN beside vjp on the CPU; ARGS="--op relu" for some of it
+bench-peers: all peers ## compare with PyTorch and oneDNN on the CPU; ARGS="--op relu" for a subset
 	@$(BENCH) --peers $(ARGS)
 	@[ "$$(nproc)" = 1 ] || $(BENCH) --peers --threads "$$(nproc)" $(ARGS)
 	@$(BENCH) --peers --pages ordinary --shape $(BEYOND_CACHES) $(ARGS)
 
-bench-growth: all ## vjp alone from 2^6 to 2^28 elements, over threads, and where it might stumble
+bench-growth: all ## measure only vjp from 2^6 to 2^28 elements, over threads, and at likely cliffs
 	@$(BENCH) --set growth
 	@$(BENCH) --set cliffs
 	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
 
-# On the machine that measured, since its caches are marked. The lines are kept beside the page.
-performance: all ## the tables and charts of docs/performance.md from build/bench.json
+# Run on the machine that was measured, since its cache sizes are marked in the charts. The results
+# are stored next to the page.
+performance: all ## update the tables and charts of docs/performance.md from build/bench.json
 	@mkdir -p docs/performance
 	@cp build/bench.json docs/performance/bench.json
 	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
 		scripts/between.sh docs/performance.md cpu
 
-# The libraries that `vjp bench --peers` loads: oneDNN is the one in PyTorch, or in ONEDNN_ROOT.
+# The libraries that `vjp bench --peers` loads. oneDNN is the one inside PyTorch, or the one in
+# ONEDNN_ROOT.
 peers: build/peers/peer_torch.so
 
 build/peers/peer_torch.so: bench/peers/torch.cpp bench/peers/onednn.c bench/peers/peer.h \
@@ -164,22 +167,22 @@ build/peers/peer_torch.so: bench/peers/torch.cpp bench/peers/onednn.c bench/peer
 	@scripts/need.sh $(NEED) g++=g++ nm=binutils
 	@scripts/peers.sh build/peers
 
-# A virtual environment: several GB, since PyTorch's package has its CUDA libraries. numerics-peers
-# needs the other two.
+# A virtual environment: several GB, since the PyTorch package includes its CUDA libraries.
+# numerics-peers needs the other two packages.
 build/peers/complete:
 	@scripts/need.sh python3=python3 python3-venv
 	@python3 -m venv build/peers
 	@build/peers/bin/pip install -q numpy torch onednn-cpu-gomp
 	@touch $@
 
-docs: all ## write the tables and plots of docs/operators again
+docs: all ## regenerate the tables and plots of docs/operators
 	@build/release/tools/opdoc --write docs/operators
 
-install: all ## install into PREFIX (/usr/local), below DESTDIR; CUDA=0: without the CUDA module
+install: all ## install into PREFIX (/usr/local), under DESTDIR; CUDA=0: without the CUDA module
 	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean: ## remove build/
 	@rm -rf build
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -29,6 +29,12 @@ target_link_options(vjp_cuda PRIVATE
 set_target_properties(vjp_cuda PROPERTIES
   LINKER_LANGUAGE C LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/module.map)
 
+# Kernels for several generations are mostly alike: compressed, they take a fraction.
+set(compress --compress-mode=size)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)
+  set(compress -Xfatbin=-compress-all)
+endif()
+
 foreach(dtype_line IN LISTS dtypes)
   string(REGEX MATCH "^DTYPE\\(([a-z0-9_]+), .*, ([a-z0-9_]+)\\)" match "${dtype_line}")
   set(object vjp_cuda_${CMAKE_MATCH_1})
@@ -39,7 +45,7 @@ foreach(dtype_line IN LISTS dtypes)
   target_compile_definitions(${object} PRIVATE
     VJPI_DTYPE=${CMAKE_MATCH_1} VJPI_COMPUTE=${CMAKE_MATCH_2})
   # The CPU's bits: no contraction. The same bytes everywhere: no temporary names, no folders.
-  target_compile_options(${object} PRIVATE -fmad=false -Xcompiler=-fvisibility=hidden
+  target_compile_options(${object} PRIVATE -fmad=false ${compress} -Xcompiler=-fvisibility=hidden
     --objdir-as-tempdir "-Xcompiler=\"-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=\"")
   target_sources(vjp_cuda PRIVATE $<TARGET_OBJECTS:${object}>)
 endforeach()

@@ -69,6 +69,8 @@ static void put_attribute(FILE *out, const vjp_attr *attr)
         json_put_string(out, attr->value.str);
     else if (attr->type == VJP_ATTR_BOOL)
         fputs(attr->value.b ? "true" : "false", out);
+    else if (attr->type == VJP_ATTR_F32) /* readers take it for an f64: all digits */
+        fprintf(out, "%.17g", (double)attr->value.f32);
     else
         fputs(variant_value(attr, text), out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_stream.c - a gradient on an NVIDIA GPU: a plan for the device, queued on a stream of the
- * caller's, then captured into a CUDA graph and replayed. No nvcc is needed to compile this. */
+/* cuda_stream.c - a gradient on an NVIDIA GPU: a plan for the device, queued on the caller's
+ * stream, then captured into a CUDA graph and replayed. No nvcc is needed to compile this. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum {
     COUNT = 8,
-    SKIPPED = 77 /* what ctest takes for "not here" */
+    SKIPPED = 77 /* ctest: test skipped */
 };
 
 static void check(cudaError_t error, const char *call)

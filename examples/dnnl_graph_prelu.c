@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dnnl_graph_prelu.c - the gradients of PReLU by the oneDNN Graph API, from end to end.
+/* dnnl_graph_prelu.c - the gradients of PReLU with the oneDNN Graph API, end to end.
  *
- * A channels-last picture of 2 x 2 pixels with 3 channels, and one slope a channel. The program
- * describes the operation, asks whether it is supported, compiles it with the shapes of the
- * outputs left open, and executes it. It builds and runs with oneDNN as well.
+ * A channels-last image of 2 x 2 pixels with 3 channels, and one slope per channel. The program
+ * describes the operation, asks whether it is supported, compiles it with the shapes of the outputs
+ * left open, and executes it. It also builds and runs with oneDNN.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infiniop_sigmoid.c - a program written for InfiniCore: the gradient of Sigmoid in four calls.
  *
- * It names nothing of vjp. Build it with what `pkg-config --cflags --libs vjp-infiniop` prints, or
+ * It does not mention vjp. Build it with what `pkg-config --cflags --libs vjp-infiniop` prints, or
  * against InfiniCore itself. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ static void check(infiniStatus_t status, const char *what)
 
 int main(void)
 {
-    const float input[2][3] = { { -1, 0, 1 }, { 10, 20, 30 } }; /* what the forward pass saw */
+    const float input[2][3] = { { -1, 0, 1 }, { 10, 20, 30 } }; /* input of the forward pass */
     const float grad_output[3] = { 1, 10, 100 };                /* one row, for both */
     float grad_input[2][3];
     const size_t shape[] = { 2, 3 };
-    const ptrdiff_t repeat_rows[] = { 0, 1 }; /* stride 0: the same row again */
+    const ptrdiff_t repeat_rows[] = { 0, 1 }; /* stride 0: the same row twice */
 
     CHECK(infinirtInit());
     CHECK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
@@ -36,7 +36,7 @@ int main(void)
     CHECK(infiniopCreateTensorDescriptor(&matrix, 2, shape, NULL, INFINI_DTYPE_F32));
     CHECK(infiniopCreateTensorDescriptor(&row, 2, shape, repeat_rows, INFINI_DTYPE_F32));
 
-    infiniopSigmoidBackwardDescriptor_t op; /* once a shape: grad_input, input, grad_output */
+    infiniopSigmoidBackwardDescriptor_t op; /* once per shape: grad_input, input, grad_output */
     CHECK(infiniopCreateSigmoidBackwardDescriptor(handle, &op, matrix, matrix, row));
     CHECK(infiniopDestroyTensorDescriptor(matrix));
     CHECK(infiniopDestroyTensorDescriptor(row));
@@ -61,5 +61,5 @@ int main(void)
     CHECK(infinirtFree(workspace));
     CHECK(infiniopDestroySigmoidBackwardDescriptor(op));
     CHECK(infiniopDestroyHandle(handle));
-    return grad_input[1][2] > 0 ? 0 : 1; /* s * (1 - s) as written would have lost it */
+    return grad_input[1][2] > 0 ? 0 : 1; /* computing s * (1 - s) directly would lose it */
 }

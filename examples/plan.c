@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - a plan, tensors of two layouts in one call, and what a refusal looks like.
+/* plan.c - a plan, tensors with two layouts in one call, and what a refusal looks like.
  *
- * src and diff_src are channels-first (NCHW), diff_dst is channels-last (NHWC), as it happens
- * where two libraries meet. Strides say so; nothing is copied or transposed beforehand. The result
- * is compared with a plain loop. */
+ * src and diff_src are channels-first (NCHW), diff_dst is channels-last (NHWC), as can happen when
+ * two libraries are combined. The strides describe this; nothing is copied or transposed
+ * beforehand. The result is compared with a plain loop. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static void describe(vjp_tensor *first, vjp_tensor *last)
     vjp_tensor_strided(VJP_F32, 4, shape, last_strides, last);
 }
 
-/* Make a plan, and say why if there is none. */
+/* Create a plan, or print the reason why there is none. */
 static vjp_plan *plan_or_reason(vjp_context *ctx, const vjp_attr *attrs, int32_t nattrs,
                                 const vjp_tensor *const *tensors)
 {
@@ -40,7 +40,7 @@ static vjp_plan *plan_or_reason(vjp_context *ctx, const vjp_attr *attrs, int32_t
     return plan;
 }
 
-/* Two mistakes, on purpose: beta left out, and a diff_dst with one channel too many. */
+/* Two deliberate mistakes: beta is missing, and diff_dst has one channel too many. */
 static int refusals(vjp_context *ctx, const vjp_attr *attrs, const vjp_tensor *const *tensors)
 {
     vjp_tensor wide = *tensors[1];
@@ -88,9 +88,9 @@ int main(void)
 
     int ok = refusals(ctx, attrs, tensors);
     vjp_plan *plan = plan_or_reason(ctx, attrs, 2, tensors);
-    vjp_context_destroy(ctx); /* the plan keeps what it needs */
+    vjp_context_destroy(ctx); /* the plan keeps a reference */
 
-    /* The plan may run as often as wanted, with these buffers or others of the same layout. */
+    /* The plan may run any number of times, with these buffers or others of the same layout. */
     size_t workspace_size = vjp_plan_workspace_size(plan);
     void *workspace = malloc(workspace_size + 1); /* never 0 bytes: malloc may then give NULL */
     const void *inputs[] = { src, diff_dst };

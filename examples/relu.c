@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* relu.c - the shortest use of vjp: the gradient of ReLU in one call.
  *
- * vjp_compute checks the tensors, runs the operator and forgets. A program that computes the same
- * gradient many times makes a plan once instead: see plan.c. */
+ * vjp_compute checks the tensors and runs the operator once. A program that computes the same
+ * gradient many times creates a plan once instead: see plan.c. */
 #include <stdio.h>
 
 #include <vjp/vjp.h>
 
 int main(void)
 {
-    float src[2][3] = { { -1, 0, 2 }, { 3, -4, 5 } };          /* what the forward pass saw */
-    float diff_dst[2][3] = { { 10, 20, 30 }, { 40, 50, 60 } }; /* the gradient of its result */
-    float diff_src[2][3];                                      /* wanted: that of its input */
+    float src[2][3] = { { -1, 0, 2 }, { 3, -4, 5 } };          /* input of the forward pass */
+    float diff_dst[2][3] = { { 10, 20, 30 }, { 40, 50, 60 } }; /* gradient of its output */
+    float diff_src[2][3];                                      /* to compute: gradient of src */
 
     vjp_tensor matrix;
     vjp_tensor_contiguous(VJP_F32, 2, (const int64_t[]){ 2, 3 }, &matrix);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.c - a small network in plain C that learns to tell two spirals apart.
+/* train.c - a small network in plain C that learns to separate two spirals.
  *
  * Two dense layers with an activation, then a dense layer and SoftMax with cross-entropy. It is
- * trained once with each hidden activation. The forward pass, the matrix products and the
- * optimizer (Adam) are written out here; the backward pass of every activation comes from vjp.
- * Plans are made once per training and run at every step. Exit status 1 if an activation stays
- * below 95 % on points it has not seen. */
+ * trained once per hidden activation. The forward pass, the matrix products and the optimizer
+ * (Adam) are written out here; the backward pass of every activation comes from vjp. Plans are
+ * created once per training run and run at every step. The exit status is 1 if an activation stays
+ * below 95 % on unseen points. */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 
 #include <float.h>
@@ -21,7 +21,7 @@ enum {
     INPUTS = 2, /* the network: 2 -> 32 -> 32 -> 2 */
     HIDDEN = 32,
     CLASSES = 2,
-    POINTS = 2048, /* in each of the two sets: to learn from, and to be tested on */
+    POINTS = 2048, /* in each of the two sets: training and test */
     BATCH = 128,
     EPOCHS = 100
 };
@@ -97,7 +97,7 @@ typedef struct activation {
     const char *op;
     forward_fn *forward;
     int32_t nattrs;  /* hard_sigmoid_backward needs alpha and beta */
-    int takes_dst;   /* relu_backward reads the forward's result unless told otherwise */
+    int takes_dst;   /* relu_backward reads the forward pass's output by default */
     int takes_slope; /* prelu_backward has a slope, and a gradient for it */
 } activation;
 
@@ -138,7 +138,7 @@ typedef struct network {
     gradient act_backward, softmax_backward;
 } network;
 
-/* dst = src * w + b, with w stored [nin][nout] so that the inner loop runs along memory. */
+/* dst = src * w + b, with w stored as [nin][nout] so that the inner loop is contiguous. */
 static void dense(int nin, int nout, const float *src, const float *w, const float *b, float *dst)
 {
     for (int i = 0; i < BATCH; i++) {
@@ -218,12 +218,12 @@ static int gradient_create(vjp_context *ctx, const char *op, const vjp_attr *att
     return g->workspace != NULL;
 }
 
-/* Both hidden layers have the same shape, so that one plan serves both. */
+/* Both hidden layers have the same shape, so one plan serves both. */
 static int create_gradients(vjp_context *ctx, network *net)
 {
     const activation *act = net->act;
     const int64_t hidden_shape[2] = { BATCH, HIDDEN }, output_shape[2] = { BATCH, CLASSES };
-    vjp_tensor hidden, channels, output; /* of constant shapes: describing them cannot fail */
+    vjp_tensor hidden, channels, output; /* constant shapes: describing them cannot fail */
     vjp_tensor_contiguous(VJP_F32, 2, hidden_shape, &hidden);
     vjp_tensor_contiguous(VJP_F32, 1, hidden_shape + 1, &channels);
     vjp_tensor_contiguous(VJP_F32, 2, output_shape, &output);
@@ -247,7 +247,7 @@ static int gradient_run(const gradient *g, const void *const *inputs, void *cons
 {
     if (vjp_plan_run(g->plan, inputs, outputs, g->workspace, g->workspace_size, NULL) == VJP_OK)
         return 1;
-    /* A run gives a status only; the check gives the reason as well. */
+    /* A run returns only a status; the check also gives the reason. */
     char reason[VJP_REASON_SIZE];
     vjp_status status = vjp_plan_check(g->plan, inputs, outputs, g->workspace, g->workspace_size,
                                        reason, sizeof reason);
@@ -291,7 +291,7 @@ static int backward(network *net, const float *points, const int *labels)
 
 /* ---- training ------------------------------------------------------------------------------ */
 
-/* Adam. The slopes stand still for activations without one: their gradient stays 0. */
+/* Adam. For activations without a slope, the slopes do not change: their gradient stays 0. */
 static void update(network *net, float rate)
 {
     float *p = (float *)&net->p, *m = (float *)&net->mean, *s = (float *)&net->square;
@@ -336,7 +336,7 @@ static void draw_bar(const char *title, int epoch)
     fflush(stdout);
 }
 
-/* Points lie in random order along the arms: batches are taken as they come. */
+/* Points are in random order along the arms, so batches are consecutive points. */
 static int train(network *net, const data *set, int show_progress)
 {
     for (int epoch = 1; epoch <= EPOCHS; epoch++) {
@@ -355,7 +355,7 @@ static int train(network *net, const data *set, int show_progress)
     return 1;
 }
 
-/* Train with one activation and print its line. Returns 1 if the goal was reached. */
+/* Train with one activation and print its result. Returns 1 if the target was reached. */
 static int learn(vjp_context *ctx, const activation *act, const data *training, const data *test)
 {
     network *net = calloc(1, sizeof *net);

@@ -184,6 +184,13 @@ void json_put_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+void json_put_member(FILE *out, const char *name, const char *text)
+{
+    json_put_string(out, name);
+    fputs(": ", out);
+    json_put_string(out, text);
+}
+
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 int64_t json_integer(json *j)

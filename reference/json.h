@@ -52,4 +52,7 @@ char *json_scalar(json *j);
 /* json_put_string - write a string with its quotes and escapes. */
 void json_put_string(FILE *out, const char *text);
 
+/* json_put_member - write "name": "text". */
+void json_put_member(FILE *out, const char *name, const char *text);
+
 #endif

@@ -9,7 +9,7 @@
 #include "kinds.h"
 #include "variants.h"
 
-static shaped_kind kind_of(const vjp_op_info *op)
+shaped_kind shaped_kind_of(const vjp_op_info *op)
 {
     return kind_has_rows(op) ? SHAPED_ROW : kind_has_params(op) ? SHAPED_FOLD : SHAPED_MAP;
 }
@@ -18,7 +18,7 @@ static shaped_kind kind_of(const vjp_op_info *op)
 static const vjp_op_info *operator_of(shaped_kind kind, int64_t index)
 {
     for (int32_t i = 0; i < vjp_op_count(); i++)
-        if (kind_of(vjp_op_at(i)) == kind && index-- == 0)
+        if (shaped_kind_of(vjp_op_at(i)) == kind && index-- == 0)
             return vjp_op_at(i);
     return NULL;
 }

@@ -29,6 +29,8 @@ typedef struct shaped_row {
     int64_t param_shape[3];
 } shaped_row;
 
+shaped_kind shaped_kind_of(const vjp_op_info *op);
+
 enum {
     SHAPED_NAME = 128
 };

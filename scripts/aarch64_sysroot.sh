@@ -3,8 +3,8 @@
 #
 # aarch64_sysroot.sh DIR - unpack the arm64 build of the tests' libraries into DIR.
 #
-# apt works on lists of its own in DIR, so that the machine is not made multiarch and no root is
-# needed. The C library comes with the cross compiler.
+# apt uses package lists kept in DIR, so the machine need not be multiarch and root is not needed.
+# The C library comes with the cross compiler.
 set -eu
 
 [ ! -e "$1/complete" ] || exit 0

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# abi.sh compare|write BUILD - the binary interfaces of the libraries in BUILD, a build with debug
-# information (-g), beside those of abi/, which are the last release's.
+# abi.sh compare|write BUILD - the ABI of the libraries in BUILD, a build with debug information
+# (-g), and that of the last release in abi/.
 #
-# compare prints every difference; all but an added function or enumerator is a failure. write puts
-# the interfaces of BUILD into abi/: what a release does. The files name no folder, machine or
-# compiler, so the same sources give the same files. docs/versioning.md has the rules.
+# compare prints every difference; anything but an added function or enumerator is a failure. write
+# stores the ABI of BUILD in abi/, for a release. The files name no folder, machine or compiler, so
+# the same sources give the same files. docs/versioning.md has the rules.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ compare)
     for library in $libraries; do
         name=${library##*/}
         dump "$2/$library.so" "$tmp/$name.abi"
-        abidiff --harmless "abi/$name.abi" "$tmp/$name.abi" || true # to read; the next line decides
+        abidiff --harmless "abi/$name.abi" "$tmp/$name.abi" || true # shown; the next line decides
         abidiff --no-added-syms "abi/$name.abi" "$tmp/$name.abi" >/dev/null || changed=1
     done
     exit $changed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# between.sh FILE NAME - put standard input between the lines "<!-- NAME -->" and
+# between.sh FILE NAME - insert standard input between the lines "<!-- NAME -->" and
 # "<!-- end of NAME -->" of FILE.
 set -eu
 

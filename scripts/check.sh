@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# check.sh SUITE... - run suites of checks and count them. The suites are the functions below whose
-# names begin with suite_. The last line printed is "N passed, N failed".
+# check.sh SUITE... - run suites of checks and count the results. The suites are the functions below
+# whose names start with suite_. The last line printed is "N passed, N failed".
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ jobs=$(nproc)
 mkdir -p build
 log=$PWD/build/check.log
 
-# check NAME COMMAND... - one check: counts it, and shows its output if it fails.
+# check NAME COMMAND... - run one check, count it, and show its output if it fails.
 check() {
     name=$1
     shift
@@ -71,7 +71,7 @@ exports_one() {
     [ "$(nm -D --defined-only "$1" | awk '{ print $3 }')" = "$2" ]
 }
 
-# The header in the languages it promises, and an installed tree, moved, as its users meet it.
+# The header in every language it supports, and an installed tree, relocated, as users get it.
 suite_package() {
     for cc in gcc clang; do
         for std in c11 c17 c++11 c++17 c++20; do
@@ -107,7 +107,7 @@ install_and_move() {
         mv "$prefix.first" "$prefix"
 }
 
-# In a folder of commands that has no cmake, and as somebody who may not install it.
+# With a PATH that has no cmake, as a user who may not install it.
 make_without_cmake() {
     bin=$PWD/build/commands
     rm -rf "$bin" && mkdir -p "$bin" || return
@@ -122,7 +122,7 @@ make_without_cmake() {
     done
 }
 
-# Only shown, not done: the build folder would keep the choice.
+# A dry run: the build folder would remember the choice.
 make_cuda() {
     make -n install CUDA=0 | grep -q 'cmake --preset.* -DVJP_CUDA=OFF' &&
         make -n install CUDA=1 | grep -q 'cmake --preset.* -DVJP_CUDA=ON' &&
@@ -135,7 +135,7 @@ install_into_destdir() {
         diff -r build/destdir/usr "$prefix"
 }
 
-# The bill is made from an installation of its own, and must fit this one: every file, every hash.
+# The bill is generated from a separate installation and must match this one: files and hashes.
 bill_of_materials() {
     make sbom &&
         awk '/^FileName:/ { name = $2 } /^FileChecksum: SHA256:/ { print $3 "  " name }' \
@@ -160,7 +160,7 @@ cmake_consumer() {
 
 suite_aarch64() {
     if [ "$(uname -m)" = aarch64 ]; then
-        return # the native tests are these
+        return # the native tests cover this
     fi
     sysroot=$PWD/build/aarch64-sysroot
     check "libraries (aarch64)" scripts/aarch64_sysroot.sh "$sysroot" &&
@@ -181,8 +181,8 @@ suite_static() {
     done
 }
 
-# MemorySanitizer must see every store, so only programs that need no library but the C library:
-# all of the core and both front-ends, with every instruction set.
+# MemorySanitizer must see every store, so only programs that need nothing but libc are run: they
+# cover the core and both front-ends, with every instruction set.
 suite_msan() {
     check "build (msan)" build_targets "fuzzers vjp_program" msan --preset msan || return
     tests msan -R '^(fuzz_.*|same_bits_vjp_program|conformance_vectors)$'
@@ -192,9 +192,9 @@ suite_msan() {
     done
 }
 
-# memcheck runs the programs as they are. It has no AVX-512, so the library sees none; computes in
-# double what is long double, so that the oracle and fuzz_run would find faults of their own; and
-# gives the zeros of an fnmadd the wrong sign, so that AVX2 is compared with itself only.
+# memcheck runs unmodified programs. It has no AVX-512, so the library does not detect it; it
+# computes long double in double, so the oracle and fuzz_run would report false errors; and it gives
+# the zeros of an fnmadd the wrong sign, so AVX2 is only compared with itself.
 suite_valgrind() {
     check "build (valgrind)" build_targets "fuzzers vjp_program test_stores" valgrind \
         --preset release -DCMAKE_BUILD_TYPE=RelWithDebInfo -DVJP_CUDA=OFF -DVJP_OPENMP=OFF || return
@@ -212,7 +212,7 @@ memcheck() {
         --errors-for-leak-kinds=definite "$@"
 }
 
-# build_targets TARGETS DIR OPTION... - as build, but these targets only.
+# build_targets TARGETS DIR OPTION... - like build, but only these targets.
 build_targets() {
     targets=$1
     dir=build/$2
@@ -221,7 +221,7 @@ build_targets() {
     cmake -B "$dir" -DVJP_WERROR=ON "$@" && cmake --build "$dir" "-j$jobs" --target $targets
 }
 
-# A failed check is counted, and the next one runs.
+# A failed check is counted, and the run continues.
 for suite in "$@"; do
     echo "== $suite"
     "suite_$suite" || true

@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# coverage.sh LINES BRANCHES - build with gcc's counters, run the tests, and print which part of the
-# lines and branches of the core and the front-ends ran; pages for each file are left in
-# build/coverage/html. Fails where a folder has less than LINES or BRANCHES percent.
+# coverage.sh LINES BRANCHES - build with gcc's coverage counters, run the tests, and print the line
+# and branch coverage of the core and the front-ends; build/coverage/html has a page per file. Fails
+# if a folder has less than LINES or BRANCHES percent.
 #
 # The kernels are compiled once for each instruction set and dtype. In the table of folders a branch
-# counts if it was taken in one of them; a second table has each by itself.
+# counts if it was taken in any of them; a second table lists each one separately.
 set -eu
 cd "$(dirname "$0")/.."
 dir=build/coverage
 gcovr=build/gcovr/bin/gcovr
 
-# report OPTION... - gcovr. Several functions may come from one line of a table: they are counted
-# apart, and their lines together.
+# report OPTION... - gcovr. Several functions may come from one line of a table: functions are
+# counted separately, their lines together.
 report() {
     $gcovr --root . --merge-mode-functions separate --merge-lines --gcov-executable gcov "$@"
 }
 
-# rows COLUMN - lines of gcovr's table of files, added up by what COLUMN (awk) makes of the name:
+# rows COLUMN - lines of gcovr's table of files, summed by what COLUMN (awk) makes of the name:
 # "name lines covered branches covered".
 rows() {
     awk -F, "NR > 1 { name = \$1; $1; lines[name] += \$2; ran[name] += \$3
@@ -47,7 +47,8 @@ mkdir -p build
 cmake --preset coverage >$dir.log
 cmake --build $dir "-j$(nproc)" >>$dir.log
 find $dir -name '*.gcda' -delete
-# Left out: what does the same as other tests, only much longer (so often that gcovr doubts it).
+# Left out: tests that do the same as others for much longer (their counts are so high that gcovr
+# reports them as suspicious).
 repeated='^(same_bits_.*|large_quick|example_train|conformance_generate|conformance_is_current)$'
 VJP_TEST_QUICK=1 ctest --test-dir $dir "-j$(nproc)" --timeout 1800 --output-on-failure \
     -E "$repeated" >$dir.log || { cat $dir.log; exit 1; }

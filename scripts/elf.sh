@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# elf.sh PREFIX - the libraries and programs installed in PREFIX are hardened, ask for nothing that
-# the README does not name, and look for it nowhere but beside themselves and in the system.
+# elf.sh PREFIX - check that the libraries and programs installed in PREFIX are hardened, depend
+# only on what the README names, and search for it only in their own tree and in the system.
 set -eu
 
-# What may be needed: the system's C library and OpenMP runtime, and each other. What nvcc makes of
-# a kernel's launch needs the C++ runtime.
+# Allowed dependencies: the system's C library, the OpenMP runtime, and each other. The code that
+# nvcc generates for kernel launches needs the C++ runtime.
 allowed='libc\.so\.6|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2|librt\.so\.1|ld-linux-[a-z0-9-]*\.so\.[12]'
 allowed="$allowed|libgomp\.so\.1|libomp\.so\.5|libvjp\.so\.0|libinfinirt\.so"
 allowed_cuda="$allowed|libstdc\+\+\.so\.6|libgcc_s\.so\.1"

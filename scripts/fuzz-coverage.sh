@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz-coverage.sh - the lines and branches that the inputs of each fuzz target reach.
+# fuzz-coverage.sh - print the lines and branches that each fuzz target's inputs reach.
 #
 # Replays tests/fuzz/corpus/<target> and what `make fuzz` found, build/fuzz/corpus/<target>, and
-# prints a table of reached/all for each part of the sources. Every line, with how often it ran:
-# build/fuzz-coverage/<target>.txt.
+# prints a table of reached/all for each part of the sources. build/fuzz-coverage/<target>.txt has
+# every line with its execution count.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -37,7 +37,7 @@ for target in "$build"/tests/fuzz/fuzz_*; do
     profile=$build/$name
     rm -rf "$found"
     mkdir -p "$found"
-    cp -r "build/fuzz/corpus/$name/." "$found" 2>/dev/null || true # a fuzzer may be at work there
+    cp -r "build/fuzz/corpus/$name/." "$found" 2>/dev/null || true # a fuzzer may be running there
     LLVM_PROFILE_FILE=$profile.profraw "$target" "tests/fuzz/corpus/$name" "$found" >"$profile.log"
     llvm-profdata merge -o "$profile.profdata" "$profile.profraw"
     # shellcheck disable=SC2086 # a list of options

@@ -3,8 +3,8 @@
 #
 # fuzz-keep.sh - add to tests/fuzz/corpus, as found-*, what `make fuzz` found and it lacks.
 #
-# An input is worth a file if it takes a branch that no other does; how often it takes it is not
-# (use_counters=0), or there would be thousands.
+# An input is kept if it takes a branch that no other input takes. How often it takes the branch
+# does not matter (use_counters=0); otherwise there would be thousands.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz.sh SECONDS [TARGET] - run a fuzz target of build/fuzz for that long; without a name all of
-# them, as many at a time as there are cores.
+# fuzz.sh SECONDS [TARGET] - run a fuzz target of build/fuzz for that long; without TARGET, run all
+# of them, one per core at a time.
 #
 # A target starts from tests/fuzz/corpus/<target> and from what earlier runs found, which is kept in
-# build/fuzz/corpus/<target>. Inputs that fail are written to build/fuzz/crashes, and the exit
-# status is then not 0. How far it is: build/fuzz/<target>.log.
+# build/fuzz/corpus/<target>. Failing inputs are written to build/fuzz/crashes, and the exit status
+# is then nonzero. Progress is in build/fuzz/<target>.log.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# infiniop_stubs.sh PREFIX INFINICORE DIR - make DIR what InfiniCore's Python tests call INFINI_ROOT,
-# from vjp installed in PREFIX and the sources of InfiniCore.
+# infiniop_stubs.sh PREFIX INFINICORE DIR - make DIR an INFINI_ROOT for InfiniCore's Python tests,
+# from vjp installed in PREFIX and InfiniCore's sources.
 #
-# These tests ask for every function of every operator when they are imported, and stop at the first
-# that is missing. So DIR/lib/libinfiniop.so has those that vjp does not have, each of which answers
-# NOT_IMPLEMENTED, and needs vjp's library for the others.
+# On import these tests look up every function of every operator, and stop at the first one missing.
+# So DIR/lib/libinfiniop.so defines those that vjp lacks as stubs that return NOT_IMPLEMENTED, and
+# links with vjp's library for the others.
 set -eu
 compat=$(dirname "$(find "$(cd "$1" && pwd)" -name libinfiniop.so -path '*/vjp-compat/*')")
 sources=$(cd "$2" && pwd)
@@ -19,7 +19,8 @@ find "$sources" -name '*.py' -path '*/libinfiniop/*' -exec \
     grep -oh 'lib\.infini[A-Za-z0-9_]*' {} + | sed 's/^lib\.//' | sort -u >../asked
 comm -23 ../asked ../served | sed 's/.*/int &(void) { return 2; }/' >../stubs.c
 
-# A name of its own: under that of the library it needs, it would be taken for that.
+# A different name: with the same soname as the library it links with, the loader would take one for
+# the other.
 "${CC:-cc}" -shared -fPIC -o libinfiniop.so ../stubs.c -Wl,-soname,libinfiniop_stubs.so \
     -Wl,--no-as-needed "$compat/libinfiniop.so" -Wl,-rpath,"$compat"
 ln -sf "$compat/libinfinirt.so" .

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# need.sh [TEST=]PACKAGE... - see that what a step needs is there; on Debian, install what is not.
-# need.sh --versions [TEST=]PACKAGE... - print what is there: each name and version on a line.
+# need.sh [TEST=]PACKAGE... - check that what a step needs is present; on Debian, install the rest.
+# need.sh --versions [TEST=]PACKAGE... - print what is present, one name and version per line.
 #
-# TEST is a command, or a header that cc should find (name.h); without a TEST, Debian's package
-# itself is asked for. As root the missing packages are installed; otherwise the command that
-# installs them is printed and the exit status is 1.
+# TEST is a command, or a header that cc should find (name.h); without TEST, the Debian package
+# itself is queried. As root the missing packages are installed; otherwise the command that installs
+# them is printed and the exit status is 1.
 set -eu
 
 has() {
@@ -17,7 +17,7 @@ has() {
     esac >/dev/null 2>&1
 }
 
-# version [TEST=]PACKAGE - as Debian knows it, or else as the command says.
+# version [TEST=]PACKAGE - from Debian's package database, or else from the command itself.
 version() {
     dpkg-query -W -f '${Package} ${Version}\n' "${1#*=}" 2>/dev/null | grep ' .' && return
     case $1 in

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # onednn.sh DIR - make DIR a virtual environment with oneDNN 3.2, whose Graph API the test
-# dnnl_graph_differential asks the same as ours: DIR/lib/libdnnl.so.3. There is one for x86-64 only.
+# dnnl_graph_differential compares with ours: DIR/lib/libdnnl.so.3. It is available for x86-64 only.
 set -eu
 cd "$(dirname "$0")/.."
 [ ! -e "$1/complete" ] || exit 0

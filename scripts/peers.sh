@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# peers.sh DIR - make DIR/peer_*.so, the libraries of `vjp bench --peers`, from bench/peers; DIR is
+# peers.sh DIR - build DIR/peer_*.so, the libraries of `vjp bench --peers`, from bench/peers; DIR is
 # a virtual environment with PyTorch.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ build() {
         -isystem "$torch/include/torch/csrc/api/include" "$@"
 }
 
-# What oneDNN's functions are called in PyTorch, and where they are.
+# The names and the location of oneDNN's functions inside PyTorch.
 nm "$torch/lib/libtorch_cpu.so" |
     sed -n 's/^\([0-9a-f]*\) [tT] \(dnnl_[a-z_]*\)$/{ "\2", 0x\1 },/p' >"$1/onednn_offsets.h"
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# reproducible.sh - build and install twice; what is installed must be the same, byte for byte.
+# reproducible.sh - build and install twice; the installed files must be identical, byte for byte.
 #
-# The second build differs in all that should not matter: folder, user, time, time zone, language,
-# umask, number of jobs. It cannot write to its sources, has no home, and no network where the
-# system has namespaces. As root it is made by nobody, who may then have written nothing outside
-# the build folder. Both have debug information, in which a folder would show.
+# The second build differs in everything that should not matter: folder, user, time, time zone,
+# language, umask, number of jobs. It cannot write to its sources, has no home directory and, where
+# the system has namespaces, no network. As root, it runs as user nobody, who must then have written
+# nothing outside the build folder. Both have debug information, in which a folder name would show.
 set -eu
 cd "$(dirname "$0")/.."
 : "${CUDAARCHS:=90-real}" # one generation of GPUs is enough here
@@ -59,7 +59,7 @@ touch "$first/started"
 "$@" "$second/a/folder/elsewhere/scripts/reproducible.sh" --second "$second/a/folder/elsewhere" \
     "$second/build" >"$first.log" 2>&1 || { cat "$first.log"; exit 1; }
 
-if [ "$as" = nobody ]; then # whose own is only what it has just written
+if [ "$as" = nobody ]; then # owns only what it has just written
     strays=$(find /tmp /var/tmp /dev/shm -path "$second" -prune -o -user nobody \
         -newer "$first/started" -print 2>/dev/null || true)
     [ -z "$strays" ] || { echo "written outside the build folder: $strays"; exit 1; }

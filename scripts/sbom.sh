@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sbom.sh PREFIX BUILD TEST - the bill of materials of what is installed in PREFIX, in SPDX 2.3's
-# tag-value form: every file with its hashes, and what it needs to run, to be built and to be tested.
+# tag-value form: every file with its hashes, and its run-time, build and test dependencies.
 #
-# BUILD and TEST are lists of [TEST=]PACKAGE, as need.sh takes them. What is needed to run is read
+# BUILD and TEST are lists of [TEST=]PACKAGE, as need.sh takes them. Run-time dependencies are read
 # from the files themselves. Versions are those of this machine's packages. SOURCE_DATE_EPOCH, if
-# set, is the time written; the rest depends on the files and packages alone.
+# set, is the timestamp; the rest depends only on the files and packages.
 set -eu
 export LC_ALL=C
 scripts=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ cd "$1"
 files=$(find . -type f | sort)
 cuda=$(echo "$files" | grep '/libvjp_cuda\.so$' || true)
 licence=Apache-2.0
-[ -z "$cuda" ] || licence=NOASSERTION # the CUDA module has NVIDIA's runtime in it
+[ -z "$cuda" ] || licence=NOASSERTION # the CUDA module contains NVIDIA's runtime
 
 hash_of() {
     "$1"sum | cut -d ' ' -f 1
@@ -32,7 +32,7 @@ id() {
     printf 'SPDXRef-%s' "$(printf %s "$1" | tr -c 'A-Za-z0-9.' -)"
 }
 
-# package NAME VERSION - one that vjp needs; the caller says how.
+# package NAME VERSION - a package that vjp needs; the caller states the relationship.
 package() {
     cat <<END
 
@@ -47,7 +47,7 @@ PackageCopyrightText: NOASSERTION
 END
 }
 
-# packages RELATIONSHIP [TEST=]PACKAGE... - each once, unless an earlier list had it.
+# packages RELATIONSHIP [TEST=]PACKAGE... - each one once, unless an earlier list had it.
 listed=' '
 packages() {
     relationship=$1
@@ -62,7 +62,7 @@ packages() {
     done
 }
 
-# runtime - the packages of the shared libraries that the files ask for and do not bring.
+# runtime - the packages of the shared libraries that the files need but do not include.
 runtime() {
     for file in $files; do
         readelf -d "$file" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'

@@ -3,8 +3,8 @@
 #
 # static.sh TOOL - clang-tidy (its checks: .clang-tidy), cppcheck or shellcheck over the sources.
 #
-# Prints each finding that scripts/static.known does not explain, and each explanation that no
-# finding needs any more; fails if there is one.
+# Prints each finding that is not listed in scripts/static.known, and each entry of that list
+# without a finding; fails if there are any.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -12,19 +12,19 @@ dir=build/static
 raw=$dir/$1.raw
 sources='^(src|compat|tools|reference|tests/support)/.*\.c$'
 
-# How each file is compiled: without optimisation, so that the tools see what is asserted.
+# How each file is compiled: without optimisation, so that the tools see the assertions.
 configure() {
     cmake --preset debug -B "$dir" -DCMAKE_C_COMPILER=clang -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 }
 
-# The files of the build; one that is not built here, for want of CUDA, is not looked at.
+# The files of the build; those that are not built here, without CUDA, are skipped.
 built_sources() {
     sed -n "s|^ *\"file\": \"$root/\(.*\)\".*|\1|p" "$dir/compile_commands.json" |
         grep -E "$sources" | sort -u
 }
 
-# each COMMAND... - run it with arguments from standard input. Its own failure means that there are
-# findings, which are read from what it prints; that it could not be run, or crashed, is one.
+# each COMMAND... - run it with arguments from standard input. A nonzero exit means that there are
+# findings, which are read from its output; failing to start, or crashing, counts as a finding.
 each() {
     xargs "$@" || [ $? = 123 ]
 }
@@ -49,8 +49,8 @@ run_shellcheck() {
     sed -E 's/^([^:]*:[0-9]+):[0-9]+: [a-z]+: (.*) \[(.*)\]$/\1: \3: \2/' "$raw"
 }
 
-# explain TOOL - what of the findings read is not in the list, and what of the list is not found,
-# unless its file was not looked at.
+# explain TOOL - print findings that are not in the list, and entries of the list that were not
+# found, unless their file was skipped.
 explain() {
     awk -v tool="$1" '
         FILENAME ~ /sources$/ {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# symbols.sh LIBRARY - the library exports what src/vjp.map lists, and that is what vjp.h declares.
+# symbols.sh LIBRARY - check that the library exports what src/vjp.map lists, and that vjp.h
+# declares the same.
 set -eu
 cd "$(dirname "$0")/.."
 

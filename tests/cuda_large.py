@@ -42,14 +42,14 @@ def main():
 
     n = 2**31 + 7
     x, dy, dx = torch.randn(n, **new), torch.randn(n, **new), torch.full((n,), 7.0, **new)
-    vjp.plan("relu_backward", {}, [x, dy, dx])()
+    vjp.plan("relu_backward", {}, [x, dy], [dx])()
     same("relu_backward of 2^31 + 7", dx, lambda a, b: torch.where(x[a:b] > 0, dy[a:b], 0), n)
 
     rows, columns = 2**31 // 4096 + 1, 4096
     del x, dy, dx
     x, dy = torch.randn(rows, columns, **new), torch.randn(rows, columns, **new)
     dx, w, dw = torch.empty_like(x), torch.randn(columns, **new), torch.empty(columns, **new)
-    vjp.plan("prelu_backward", {}, [x, w, dy, dx, dw])()
+    vjp.plan("prelu_backward", {}, [x, w, dy], [dx, dw])()
     same("prelu_backward of 2^31 + 4096: diff_src", dx,
          lambda a, b: torch.where(x[a:b] > 0, dy[a:b].float(), dy[a:b].float() * w.float()), rows)
     total = torch.zeros(columns, device="cuda", dtype=torch.float64)
@@ -60,7 +60,7 @@ def main():
            bool(torch.allclose(dw.double(), total, rtol=2**-8, atol=1e-3)))
 
     y = torch.rand(rows, columns, **new) / columns
-    vjp.plan("softmax_backward", {"axis": 1}, [dy, y, dx])()
+    vjp.plan("softmax_backward", {"axis": 1}, [dy, y], [dx])()
 
     def softmax(a, b):
         g, p = dy[a:b].double(), y[a:b].double()

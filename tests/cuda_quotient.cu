@@ -3,6 +3,7 @@
  * division, for every e that can occur. Needs a GPU:
  *
  *     nvcc -fmad=false -arch=sm_90 -Isrc tests/cuda_quotient.cu -o quotient && ./quotient */
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>

@@ -24,8 +24,8 @@ enum {
 
 typedef vjp_status (*contiguous_function)(vjp_dtype, int32_t, const int64_t *, vjp_tensor *);
 typedef vjp_status (*compute_function)(vjp_context *, const char *, const vjp_attr *, int32_t,
-                                       const vjp_tensor *const *, void *const *, int32_t, char *,
-                                       size_t);
+                                       const vjp_tensor *const *, int32_t, const void *const *,
+                                       void *const *, char *, size_t);
 
 static float src[COUNT], diff_dst[COUNT], diff_src[COUNT];
 
@@ -46,9 +46,11 @@ static void run_relu(void *library)
     const int64_t shape[] = { COUNT };
     vjp_tensor tensor;
     const vjp_tensor *tensors[] = { &tensor, &tensor, &tensor };
-    void *data[] = { src, diff_dst, diff_src };
+    const void *inputs[] = { src, diff_dst };
+    void *outputs[] = { diff_src };
     assert_int_equal(contiguous(VJP_F32, 1, shape, &tensor), VJP_OK);
-    assert_int_equal(compute(NULL, "relu_backward", NULL, 0, tensors, data, 3, NULL, 0), VJP_OK);
+    assert_int_equal(compute(NULL, "relu_backward", NULL, 0, tensors, 3, inputs, outputs, NULL, 0),
+                     VJP_OK);
     for (int i = 0; i < COUNT; i++)
         if (diff_src[i] != (src[i] > 0 ? diff_dst[i] : 0))
             fail_msg("element %d is %g", i, (double)diff_src[i]);

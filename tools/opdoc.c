@@ -37,15 +37,16 @@ static void put_cell(FILE *out, const char *text)
 static void put_tensors(FILE *out, const vjp_op_info *op)
 {
     char words[WORDS_SIZE];
-    fputs("| buffer | role | name | dtype | shape |\n|---|---|---|---|---|\n", out);
+    fputs("| tensor | role | name | dtype | shape |\n|---|---|---|---|---|\n", out);
     for (int32_t i = 0; i < op->ninputs + op->noutputs; i++) {
         const vjp_tensor_info *tensor = vjp_op_tensor(op, i);
         int is_input = i < op->ninputs;
-        fprintf(out, "| %d | %s %d | `%s` | %s | %s |\n", i, is_input ? "input" : "output",
-                is_input ? i : i - op->ninputs, tensor->name, dtype_words(tensor),
-                shape_words(op, i, "`", words));
+        fprintf(out, "| %d | %s %d%s | `%s` | %s | %s |\n", i, is_input ? "input" : "output",
+                is_input ? i : i - op->ninputs,
+                tensor->flags & VJP_TENSOR_OPTIONAL ? ", optional" : "", tensor->name,
+                dtype_words(tensor), shape_words(op, i, "`", words));
     }
-    fprintf(out, "\n%s\n", dtypes_sentence(op, words));
+    fprintf(out, "\n%s\n", dtypes_sentence(op, "`", words));
 }
 
 static void put_attrs(FILE *out, const vjp_op_info *op)
@@ -63,6 +64,20 @@ static void put_attrs(FILE *out, const vjp_op_info *op)
     }
 }
 
+static void put_bounds(FILE *out, const vjp_op_info *op)
+{
+    fputs("| output | dtype | error bound |\n|---|---|---|\n", out);
+    for (int32_t i = 0; i < op->nbounds; i++) {
+        const vjp_bound_info *bound = vjp_op_bound(op, i);
+        char dtypes[WORDS_SIZE], choice[WORDS_SIZE];
+        bound_choice(op, bound, choice);
+        fprintf(out, "| `%s`%s%s | %s | ", bound->output, *choice ? ", " : "", choice,
+                bound_dtypes(bound, dtypes));
+        put_cell(out, bound->text);
+        fputs(" |\n", out);
+    }
+}
+
 static void put_op(FILE *out, const vjp_op_info *op)
 {
     fprintf(out, "![%s: the forward function and its gradient](%s.svg)\n\n", op->title, op->name);
@@ -71,7 +86,8 @@ static void put_op(FILE *out, const vjp_op_info *op)
     put_tensors(out, op);
     fputs("\n", out);
     put_attrs(out, op);
-    fprintf(out, "\nError bound: %s.\n", op->accuracy);
+    fputs("\n", out);
+    put_bounds(out, op);
 }
 
 /* The names of tensors first .. last - 1, in order. */

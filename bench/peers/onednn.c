@@ -112,7 +112,8 @@ static dnnl_memory_desc_t add(job *j, int number, const vjp_tensor *tensor, void
 
 static void open_eltwise(job *j, const peer_task *task, dnnl_alg_kind_t algorithm, int from_dst)
 {
-    float alpha = peer_attr(task, "alpha").value.f32, beta = peer_attr(task, "beta").value.f32;
+    float alpha = (float)peer_attr(task, "alpha").value.f64;
+    float beta = (float)peer_attr(task, "beta").value.f64;
     const vjp_tensor *t = task->tensors;
     void *const *data = task->buffers;
     dnnl_memory_desc_t x = add(j, from_dst ? DNNL_ARG_DST : DNNL_ARG_SRC, &t[0], data[0]);

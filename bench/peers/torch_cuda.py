@@ -129,7 +129,7 @@ def measure(case, vjp, clock, names, jax, rounds):
     if case.slope:
         outputs.append(torch.empty_like(inputs[1]))
     nbytes = bytes_of(inputs + outputs)
-    call = vjp.plan(case.op, case.attrs, inputs + outputs)
+    call = vjp.plan(case.op, case.attrs, inputs, outputs)
     call()
     peers = peers_of(case, with_all_dims(case, inputs), nbytes, names, jax)
     verdicts = {n: verdict(p, outputs, TOLERANCE[case.dtype]) for n, p in peers.items()}

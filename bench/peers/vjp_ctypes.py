@@ -13,7 +13,7 @@ class Options(ctypes.Structure):
                 ("device_id", ctypes.c_int32), ("num_threads", ctypes.c_int32),
                 ("parallel_for", ctypes.c_void_p), ("parallel_for_user", ctypes.c_void_p),
                 ("allocate", ctypes.c_void_p), ("deallocate", ctypes.c_void_p),
-                ("allocator_user", ctypes.c_void_p)]
+                ("allocator_user", ctypes.c_void_p), ("isa", ctypes.c_char_p)]
 
 
 class Tensor(ctypes.Structure):
@@ -23,14 +23,14 @@ class Tensor(ctypes.Structure):
 
 class Value(ctypes.Union):
     _fields_ = [("b", ctypes.c_int32), ("s64", ctypes.c_int64), ("f32", ctypes.c_float),
-                ("str", ctypes.c_char_p)]
+                ("f64", ctypes.c_double), ("str", ctypes.c_char_p)]
 
 
 class Attr(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("value", Value)]
 
 
-ATTR_TYPES = {bool: (1, "b"), int: (2, "s64"), float: (3, "f32"), str: (4, "str")}
+ATTR_TYPES = {bool: (1, "b"), int: (2, "s64"), float: (5, "f64"), str: (4, "str")}
 
 
 def attribute(name, value):
@@ -54,7 +54,8 @@ class Vjp:
         self.lib.vjp_plan_workspace_size.restype = ctypes.c_size_t
         self.lib.vjp_plan_workspace_size.argtypes = [pointer]
         self.lib.vjp_plan_destroy.argtypes = [pointer]
-        self.lib.vjp_plan_run.argtypes = [pointer, pointer, pointer, ctypes.c_size_t, pointer]
+        self.lib.vjp_plan_run.argtypes = [pointer, pointer, pointer, pointer, ctypes.c_size_t,
+                                          pointer]
         self.device = device
         self.reason = ctypes.create_string_buffer(256)
         self.ctx = pointer()
@@ -66,7 +67,8 @@ class Vjp:
         if status:
             raise RuntimeError(f"vjp: status {status}: {self.reason.value.decode()}")
 
-    def plan(self, op, attrs, tensors):
+    def plan(self, op, attrs, inputs, outputs):
+        tensors = inputs + outputs
         descriptions = [describe(t) for t in tensors]
         pointers = (ctypes.POINTER(Tensor) * len(tensors))(*map(ctypes.pointer, descriptions))
         values = (Attr * len(attrs))(*(attribute(*a) for a in attrs.items()))
@@ -76,12 +78,13 @@ class Vjp:
             ctypes.c_int32(len(tensors)), ctypes.byref(made), self.reason, ctypes.c_size_t(256)))
         size = self.lib.vjp_plan_workspace_size(made)
         workspace = torch.empty(size, dtype=torch.uint8, device=self.device)
-        buffers = (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
+        read, written = ((ctypes.c_void_p * len(some))(*(t.data_ptr() for t in some))
+                         for some in (inputs, outputs))
         stream = torch.cuda.current_stream().cuda_stream if self.device == "cuda" else None
         run, at = self.lib.vjp_plan_run, workspace.data_ptr()
 
         def call():
-            if run(made, buffers, at, size, stream):
+            if run(made, read, written, at, size, stream):
                 raise RuntimeError(f"vjp_plan_run refuses {op}")
 
         call.keep = (workspace, tensors)

@@ -60,6 +60,8 @@ static int take_tensors(dg_compilation *made, const dg_lt **inputs, const dg_lt 
 static int find_tensors(const_dnnl_graph_partition_t partition, dg_compilation *made)
 {
     const_dnnl_graph_op_t op = partition->op;
+    for (size_t i = 0; i < DG_MAX_TENSORS; i++)
+        made->source[i] = DG_NOT_GIVEN;
     for (size_t i = 0; i < op->ninputs + op->noutputs; i++) {
         int is_output = i >= op->ninputs;
         size_t id = is_output ? op->outputs[i - op->ninputs].id : op->inputs[i].id;
@@ -74,10 +76,10 @@ static int find_tensors(const_dnnl_graph_partition_t partition, dg_compilation *
     return 1;
 }
 
-/* tensor_of - the description of vjp's tensor i. */
+/* tensor_of - the description of vjp's tensor i; NULL if it is not given. */
 static dg_lt *tensor_of(dg_compilation *made, int32_t i)
 {
-    return &made->tensors[made->source[i]];
+    return made->source[i] == DG_NOT_GIVEN ? NULL : &made->tensors[made->source[i]];
 }
 
 static int takes_dtypes(const_dnnl_graph_partition_t partition, dg_compilation *made)
@@ -90,19 +92,47 @@ static int takes_dtypes(const_dnnl_graph_partition_t partition, dg_compilation *
                                   tensors + op->ninputs);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------- */
-
-/* model_of - the input whose shape an output has: the first that follows the same rule. */
-static int32_t model_of(const vjp_op_info *core, int32_t output)
+/* attr_value - an attribute of vjp's as the operation has it, or its default. */
+static vjp_attr attr_value(const_dnnl_graph_op_t op, const vjp_attr_info *info)
 {
-    int32_t i = 0;
-    while (i < core->ninputs &&
-           vjp_op_tensor(core, i)->shape_rule != vjp_op_tensor(core, output)->shape_rule)
-        i++;
-    return i < core->ninputs ? i : 0;
+    vjp_attr value = info->default_value;
+    for (const dg_attr_schema *a = dg_schema_of(op->kind)->attrs; a->id; a++)
+        if (strcmp(a->value.name, info->name) == 0) {
+            const dg_attr *set = dg_op_attr(op, a->id);
+            value = set ? set->value : a->value;
+        }
+    return value;
 }
 
-/* infer - complete an output from the input it follows. Known dims must agree; known strides are
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+/* model_of - an input whose shape an output has: the first given that follows the same rule. */
+static int32_t model_of(const vjp_op_info *core, dg_compilation *made, int32_t output)
+{
+    for (int32_t i = 0; i < core->ninputs; i++)
+        if (tensor_of(made, i) &&
+            vjp_op_tensor(core, i)->shape_rule == vjp_op_tensor(core, output)->shape_rule)
+            return i;
+    return 0;
+}
+
+/* shape_row - what has one element per row: 1 in place of the axis. */
+static void shape_row(const_dnnl_graph_partition_t partition, dg_lt *model)
+{
+    const vjp_op_info *core = partition->core;
+    for (int32_t i = 0; i < core->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(core, i);
+        if (info->role != VJP_ROLE_AXIS && info->role != VJP_ROLE_AXES)
+            continue;
+        int64_t axis = attr_value(partition->op, info).value.s64;
+        axis += axis < 0 ? model->ndims : 0;
+        int64_t end = info->role == VJP_ROLE_AXES ? model->ndims : axis + 1;
+        for (; axis >= 0 && axis < end && axis < model->ndims; axis++)
+            model->dims[axis] = 1;
+    }
+}
+
+/* infer - complete an output from one that has its shape. Known dims must agree; known strides are
  * kept. */
 static dnnl_status_t infer(const dg_lt *model, dg_lt *output)
 {
@@ -119,10 +149,19 @@ static dnnl_status_t infer(const dg_lt *model, dg_lt *output)
     return make_dense(output) ? dnnl_success : dnnl_invalid_arguments;
 }
 
-static dnnl_status_t infer_outputs(const vjp_op_info *core, dg_compilation *made)
+static dnnl_status_t infer_outputs(const_dnnl_graph_partition_t partition, dg_compilation *made)
 {
+    const vjp_op_info *core = partition->core;
     for (int32_t i = core->ninputs; i < core->ninputs + core->noutputs; i++) {
-        dnnl_status_t status = infer(tensor_of(made, model_of(core, i)), tensor_of(made, i));
+        dg_lt *output = tensor_of(made, i), model;
+        if (!output)
+            continue;
+        int32_t from = model_of(core, made, i);
+        model = *tensor_of(made, from);
+        if (vjp_op_tensor(core, i)->shape_rule == VJP_SHAPE_ROW &&
+            vjp_op_tensor(core, from)->shape_rule != VJP_SHAPE_ROW)
+            shape_row(partition, &model);
+        dnnl_status_t status = infer(&model, output);
         if (status)
             return status;
     }
@@ -188,10 +227,11 @@ static dnnl_status_t make_plan(const_dnnl_graph_partition_t partition, dg_compil
     vjp_tensor tensors[DG_MAX_TENSORS];
     const vjp_tensor *pointers[DG_MAX_TENSORS];
     for (int32_t i = 0; i < ntensors; i++) {
-        vjp_status status = to_core(tensor_of(made, i), &tensors[i]);
+        const dg_lt *given = tensor_of(made, i);
+        vjp_status status = given ? to_core(given, &tensors[i]) : VJP_OK;
         if (status)
             return dg_status_of(status);
-        pointers[i] = &tensors[i];
+        pointers[i] = given ? &tensors[i] : NULL;
     }
     vjp_attr attrs[DG_MAX_ATTRS];
     int32_t nattrs = collect_attrs(partition->op, attrs);
@@ -206,7 +246,7 @@ static dnnl_status_t compile(const_dnnl_graph_partition_t partition, dg_compilat
         return dnnl_invalid_arguments;
     if (!takes_dtypes(partition, made))
         return dnnl_invalid_data_type;
-    dnnl_status_t status = infer_outputs(partition->core, made);
+    dnnl_status_t status = infer_outputs(partition, made);
     if (!status)
         status = make_plan(partition, made);
     if (status)

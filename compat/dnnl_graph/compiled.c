@@ -100,7 +100,8 @@ static int have_ids(size_t count, const const_dnnl_graph_tensor_t *tensors, cons
     return 1;
 }
 
-/* collect_buffers - the data of vjp's tensors; 0 if the tensors are not those compiled for. */
+/* collect_buffers - the data of vjp's tensors, NULL for those not given; 0 if the tensors are not
+ * those compiled for. */
 static int collect_buffers(const dg_compilation *c, const vjp_op_info *core,
                            const const_dnnl_graph_tensor_t *inputs,
                            const const_dnnl_graph_tensor_t *outputs, void **buffers)
@@ -110,6 +111,9 @@ static int collect_buffers(const dg_compilation *c, const vjp_op_info *core,
         return 0;
     for (int32_t i = 0; i < core->ninputs + core->noutputs; i++) {
         size_t j = c->source[i];
+        buffers[i] = NULL;
+        if (j == DG_NOT_GIVEN)
+            continue;
         const_dnnl_graph_tensor_t tensor = j < c->ninputs ? inputs[j] : outputs[j - c->ninputs];
         if (!is_tensor(tensor, &c->tensors[j]))
             return 0;
@@ -118,8 +122,16 @@ static int collect_buffers(const dg_compilation *c, const vjp_op_info *core,
     return 1;
 }
 
+/* run - with a scratchpad; buffers are vjp's inputs, then its outputs. */
+static dnnl_status_t run(const dg_compilation *c, int32_t ninputs, void *const *buffers,
+                         void *workspace, size_t size)
+{
+    return dg_status_of(vjp_plan_run(c->plan, (const void *const *)buffers, buffers + ninputs,
+                                     workspace, size, NULL));
+}
+
 /* run_on_own - run with a scratchpad of the engine's. */
-static dnnl_status_t run_on_own(const dg_compilation *c, void *const *buffers)
+static dnnl_status_t run_on_own(const dg_compilation *c, int32_t ninputs, void *const *buffers)
 {
     void *workspace = NULL;
     if (c->workspace_size) {
@@ -127,9 +139,9 @@ static dnnl_status_t run_on_own(const dg_compilation *c, void *const *buffers)
         if (!workspace)
             return dnnl_out_of_memory;
     }
-    vjp_status status = vjp_plan_run(c->plan, buffers, workspace, c->workspace_size, NULL);
+    dnnl_status_t status = run(c, ninputs, buffers, workspace, c->workspace_size);
     dg_engine_deallocate(c->engine, workspace);
-    return dg_status_of(status);
+    return status;
 }
 
 dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
@@ -141,15 +153,16 @@ dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
     if (!c || !stream || !inputs || !outputs || stream->engine->kind != c->engine->kind ||
         num_inputs != c->ninputs || num_outputs != c->noutputs)
         return dnnl_invalid_arguments;
+    const vjp_op_info *core = compiled_partition->partition->core;
     void *buffers[DG_MAX_TENSORS];
-    if (!collect_buffers(c, compiled_partition->partition->core, inputs, outputs, buffers))
+    if (!collect_buffers(c, core, inputs, outputs, buffers))
         return dnnl_invalid_arguments;
     if (!scratchpad)
-        return run_on_own(c, buffers);
+        return run_on_own(c, core->ninputs, buffers);
     size_t size = dg_lt_size(&scratchpad->lt);
     if (size == DG_UNKNOWN_SIZE)
         size = 0;
-    return dg_status_of(vjp_plan_run(c->plan, buffers, scratchpad->handle, size, NULL));
+    return run(c, core->ninputs, buffers, scratchpad->handle, size);
 }
 
 dnnl_status_t

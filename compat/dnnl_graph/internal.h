@@ -153,7 +153,9 @@ void dg_partition_release(dnnl_graph_partition_t partition);
 /* ---- compile.c, compiled.c ---------------------------------------------------------------- */
 
 /* The outcome of a compilation. tensors: the descriptions given to compile, resolved, inputs
- * first. source[i]: which of them is vjp's tensor i. */
+ * first. source[i]: which of them is vjp's tensor i; DG_NOT_GIVEN if none is. */
+#define DG_NOT_GIVEN SIZE_MAX
+
 typedef struct dg_compilation {
     dnnl_engine_t engine;
     vjp_plan *plan;

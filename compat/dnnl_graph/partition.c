@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition.c - partitions: one operation each, and whether vjp serves it.
  *
- * An operation is served if vjp has an operator of the same name, whose tensors and attributes are
- * those of the schema. They are matched by their names, so the order of either API is its own.
+ * An operation is served if vjp has an operator of the same name that has the tensors and attributes
+ * of the schema, and needs no others. They are matched by name, so the order of either API is its
+ * own, and what is optional in vjp may be missing here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,51 +12,64 @@
 
 /* ---- what is served ----------------------------------------------------------------------- */
 
-/* find_tensor - vjp's index of the input or output of that name; -1 if there is none. */
-static int32_t find_tensor(const vjp_op_info *core, int is_output, const char *name)
+static const vjp_attr_info *find_attr(const vjp_op_info *core, const char *name)
 {
-    int32_t first = is_output ? core->ninputs : 0;
-    int32_t end = is_output ? core->ninputs + core->noutputs : core->ninputs;
-    for (int32_t i = first; i < end; i++)
-        if (strcmp(vjp_op_tensor(core, i)->name, name) == 0)
-            return i;
-    return -1;
+    for (int32_t i = 0; i < core->nattrs; i++)
+        if (strcmp(vjp_op_attr(core, i)->name, name) == 0)
+            return vjp_op_attr(core, i);
+    return NULL;
 }
 
-static int has_attr(const vjp_op_info *core, const vjp_attr *wanted)
+static int takes_type(vjp_attr_type type, vjp_attr_type given)
 {
-    for (int32_t i = 0; i < core->nattrs; i++) {
-        const vjp_attr_info *attr = vjp_op_attr(core, i);
-        if (strcmp(attr->name, wanted->name) == 0)
-            return attr->type == wanted->type;
-    }
+    return type == given || (type == VJP_ATTR_F64 && given == VJP_ATTR_F32);
+}
+
+static int schema_has_attr(const dg_schema *schema, const char *name)
+{
+    for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++)
+        if (strcmp(attr->value.name, name) == 0)
+            return 1;
     return 0;
 }
 
+/* attrs_match - vjp takes all attributes of the schema, and needs no others. */
 static int attrs_match(const dg_schema *schema, const vjp_op_info *core)
 {
-    int32_t count = 0;
-    for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++, count++)
-        if (!has_attr(core, &attr->value))
+    for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++) {
+        const vjp_attr_info *found = find_attr(core, attr->value.name);
+        if (!found || !takes_type(found->type, attr->value.type))
             return 0;
-    return count == core->nattrs;
+    }
+    for (int32_t i = 0; i < core->nattrs; i++)
+        if (vjp_op_attr(core, i)->required && !schema_has_attr(schema, vjp_op_attr(core, i)->name))
+            return 0;
+    return 1;
 }
 
-/* place_tensors - fill partition->place; 0 if the operation's tensors are not vjp's. */
+/* place_tensors - fill partition->place; 0 if vjp does not have a tensor of the operation, or needs
+ * one that the operation does not have. */
 static int place_tensors(dnnl_graph_partition_t partition, const dg_schema *schema,
                          const vjp_op_info *core)
 {
     size_t ninputs = partition->op->ninputs, noutputs = partition->op->noutputs;
-    if (ninputs != (size_t)core->ninputs || noutputs != (size_t)core->noutputs)
+    int32_t ntensors = core->ninputs + core->noutputs;
+    int placed[DG_MAX_TENSORS] = { 0 };
+    if (ntensors > DG_MAX_TENSORS)
         return 0;
     for (size_t i = 0; i < ninputs + noutputs; i++) {
         int is_output = i >= ninputs;
         const dg_tensor_schema *tensor =
             dg_schema_tensor(schema, is_output, is_output ? i - ninputs : i);
-        partition->place[i] = find_tensor(core, is_output, tensor->name);
-        if (partition->place[i] < 0)
+        int32_t found = vjp_op_tensor_index(core, tensor->name);
+        if (found < 0 || (found >= core->ninputs) != is_output)
             return 0;
+        partition->place[i] = found;
+        placed[found] = 1;
     }
+    for (int32_t i = 0; i < ntensors; i++)
+        if (!placed[i] && !(vjp_op_tensor(core, i)->flags & VJP_TENSOR_OPTIONAL))
+            return 0;
     return 1;
 }
 

@@ -12,7 +12,8 @@
 #include "infiniop.h"
 #include "infinirt.h"
 
-#define MAX_TENSORS 5
+#define MAX_TENSORS 5       /* of infiniop's operators */
+#define MAX_VJP_TENSORS 16  /* of vjp's, which may have optional ones beside */
 
 /* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. */
 struct op {
@@ -37,6 +38,7 @@ struct InfiniopDescriptor {
     int device_id;
     const struct op *op;
     vjp_plan *plan;
+    int32_t ninputs;            /* of vjp's operator */
     int32_t place[MAX_TENSORS]; /* vjp's index of each argument */
 };
 
@@ -199,20 +201,23 @@ infiniStatus_t infiniopGetDescriptorDeviceId(const struct InfiniopDescriptor *de
     return INFINI_STATUS_SUCCESS;
 }
 
-/* vjp's index of each tensor of the row, found by its name; 0 if the row does not fit. */
-static int find_places(const struct op *op, int32_t *place)
+/* vjp's index of each tensor of the row, found by its name; 0 if the row does not fit: vjp does not
+ * have one of them, or needs another. */
+static int find_places(const struct op *op, const vjp_op_info *info, int32_t *place)
 {
-    const vjp_op_info *info = vjp_op_find(op->name);
-    if (!info || info->ninputs + info->noutputs != op->ntensors)
+    const int32_t ntensors = info ? info->ninputs + info->noutputs : 0;
+    int placed[MAX_VJP_TENSORS] = { 0 };
+    if (!info || ntensors > MAX_VJP_TENSORS)
         return 0;
     for (int i = 0; i < op->ntensors; i++) {
-        const vjp_tensor_info *tensor;
-        place[i] = 0;
-        while ((tensor = vjp_op_tensor(info, place[i])) && strcmp(tensor->name, op->tensors[i]))
-            place[i]++;
-        if (!tensor)
+        place[i] = vjp_op_tensor_index(info, op->tensors[i]);
+        if (place[i] < 0)
             return 0;
+        placed[place[i]] = 1;
     }
+    for (int32_t i = 0; i < ntensors; i++)
+        if (!placed[i] && !(vjp_op_tensor(info, i)->flags & VJP_TENSOR_OPTIONAL))
+            return 0;
     return 1;
 }
 
@@ -221,19 +226,24 @@ static infiniStatus_t create(const struct op *op, infiniopHandle_t handle,
                              int32_t nattrs, struct InfiniopDescriptor **desc_ptr)
 {
     struct InfiniopDescriptor made = { .op = op };
-    const vjp_tensor *placed[MAX_TENSORS];
+    const vjp_op_info *info = vjp_op_find(op->name);
+    const vjp_tensor *placed[MAX_VJP_TENSORS] = { NULL };
     infiniStatus_t status;
     if (!desc_ptr)
         return INFINI_STATUS_BAD_PARAM;
     *desc_ptr = NULL;
     if (!handle)
         return INFINI_STATUS_BAD_PARAM;
-    if (!find_places(op, made.place))
+    if (!find_places(op, info, made.place))
         return INFINI_STATUS_INTERNAL_ERROR;
-    for (int i = 0; i < op->ntensors; i++)
-        placed[made.place[i]] = tensors[i] ? &tensors[i]->tensor : NULL;
-    status = translate(vjp_plan_create(handle->ctx, op->name, attrs, nattrs, placed, op->ntensors,
-                                       &made.plan, NULL, 0));
+    for (int i = 0; i < op->ntensors; i++) {
+        if (!tensors[i]) /* infiniop has no optional tensors */
+            return INFINI_STATUS_BAD_PARAM;
+        placed[made.place[i]] = &tensors[i]->tensor;
+    }
+    made.ninputs = info->ninputs;
+    status = translate(vjp_plan_create(handle->ctx, op->name, attrs, nattrs, placed,
+                                       info->ninputs + info->noutputs, &made.plan, NULL, 0));
     if (status != INFINI_STATUS_SUCCESS)
         return status;
     made.device_type = handle->device;
@@ -260,12 +270,13 @@ static infiniStatus_t run(const struct op *op, const struct InfiniopDescriptor *
                           void *workspace, size_t workspace_size, const void *const *data,
                           void *stream)
 {
-    void *buffers[MAX_TENSORS];
+    void *buffers[MAX_VJP_TENSORS] = { NULL };
     if (!desc || desc->op != op)
         return INFINI_STATUS_BAD_PARAM;
     for (int i = 0; i < op->ntensors; i++)
         buffers[desc->place[i]] = (void *)data[i];
-    return translate(vjp_plan_run(desc->plan, buffers, workspace, workspace_size, stream));
+    return translate(vjp_plan_run(desc->plan, (const void *const *)buffers,
+                                  buffers + desc->ninputs, workspace, workspace_size, stream));
 }
 
 static infiniStatus_t destroy(struct InfiniopDescriptor *desc)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - is this call valid? Every question is asked here, of the table and nothing else.
+/* check.c - is this call valid? All validation is here, and depends only on the table.
  *
- * On success a vjpi_call says all that a backend needs; on refusal a status and one sentence that
- * names the tensor and the dim. Sizes are computed with overflow checks: what passes here can be
- * multiplied and added in 64 bits. */
+ * On success a vjpi_call holds everything that a backend needs; on refusal there is a status and
+ * one sentence that names the tensor and the dim. Sizes are computed with overflow checks: sizes
+ * that pass here can be multiplied and added in 64 bits. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -87,11 +87,11 @@ static vjp_status resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_
 
 /* ---- one tensor --------------------------------------------------------------------------- */
 
-/* Half the range of int64_t, so that distances between two tensors fit as well. */
+/* Half the range of int64_t, so that distances between two tensors also fit. */
 #define MAX_BYTES (INT64_MAX / 2)
 
-/* The first dim with which byte count, or the distance from the lowest to the highest byte, no
- * longer fits; ndim if all do. */
+/* The first dim at which the byte count, or the distance from the lowest to the highest byte, no
+ * longer fits; ndim if all fit. */
 static int32_t first_dim_too_large(const vjp_tensor *tensor)
 {
     int64_t size = (int64_t)vjp_dtype_size(tensor->dtype), bytes = size, reach = size;
@@ -220,8 +220,8 @@ static int32_t axis_dims(const vjpi_call *call, int32_t *last)
     return count;
 }
 
-/* The dim of the data that dim 0 of a PARAM runs along; its other dims follow. A 1-D one runs along
- * the axis or the channels, anything else is aligned at the right. */
+/* The dim of the data that dim 0 of a PARAM runs along; its other dims follow. A 1-D PARAM runs
+ * along the axis or the channels, any other is right-aligned. */
 static int32_t param_first_dim(const vjpi_call *call, const vjp_tensor *param, bool channels_first)
 {
     int32_t axis = 0, naxes = axis_dims(call, &axis);
@@ -253,7 +253,7 @@ static vjp_status check_param(const vjpi_call *call, int32_t i, bool channels_fi
     return VJP_OK;
 }
 
-/* View PARAM i in the data's shape: stride 0 on each dim that it does not have. */
+/* View PARAM i in the data's shape: stride 0 along each dim that it lacks. */
 static void view_param(vjpi_call *call, int32_t i, bool channels_first)
 {
     const vjp_tensor *param = &call->tensors[i];
@@ -267,8 +267,8 @@ static void view_param(vjpi_call *call, int32_t i, bool channels_first)
     }
 }
 
-/* The tensor that SUM output i must have the shape of: the input that it is the gradient of, or the
- * first SUM output; -1 if there is none. */
+/* The tensor whose shape SUM output i must have: the input that it is the gradient of, or the first
+ * SUM output; -1 if there is none. */
 static int32_t shape_partner(const vjpi_call *call, int32_t i)
 {
     const char *name = call->op->tensors[i].name;
@@ -389,7 +389,7 @@ static vjp_status check_axis(vjpi_call *call, const vjp_attr_info *info, int64_t
     return VJP_OK;
 }
 
-/* How many rows there are, and how long they are. */
+/* The number of rows, and their length. */
 static void count_rows(vjpi_call *call)
 {
     call->elements = vjpi_numel(&call->tensors[0]);
@@ -401,7 +401,7 @@ static void count_rows(vjpi_call *call)
     call->constants[VJPI_COUNT_SLOT] = (double)call->length;
 }
 
-/* Positions along the axis are numbers of the compute type: it must have them all. */
+/* Positions along the axis are numbers of the compute type, which must represent them exactly. */
 static vjp_status check_length(const vjpi_call *call, vjpi_reason reason)
 {
     int64_t most = vjpi_compute_size(call->dtype) == 8 ? (int64_t)1 << 53 : 1 << 24;
@@ -423,7 +423,7 @@ static bool is_second_word(const vjp_attr_info *info, const char *word)
     return strncmp(info->choices, word, strlen(word)) != 0 || info->choices[strlen(word)] != '|';
 }
 
-/* What an attribute means for the call, shapes aside. */
+/* What an attribute means for the call, apart from shapes. */
 static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_call *call,
                              vjpi_reason reason)
 {
@@ -445,7 +445,7 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
         return check_axis(call, info, value->value.s64, given, reason);
     case VJP_ROLE_CAUSAL:
         for (int32_t d = 0; d < call->ndim && set; d++)
-            call->causal_dim = d; /* settled below: the last dim that is not the axis */
+            call->causal_dim = d; /* set below: the last dim that is not the axis */
         break;
     case VJP_ROLE_IGNORED:
         call->ignored_label = value->value.s64;
@@ -476,7 +476,7 @@ static void settle_causal(vjpi_call *call)
             call->causal_dim = d;
 }
 
-/* The description of each tensor that is given. */
+/* The description of each tensor that was passed. */
 static vjp_status take_tensors(const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                                vjpi_reason reason)
 {
@@ -505,7 +505,7 @@ static vjp_status take_tensors(const vjp_tensor *const *tensors, int32_t ntensor
     return VJP_OK;
 }
 
-/* Which parts of the operator the call asks for. */
+/* Which parts of the operator the call needs. */
 static void find_work(vjpi_call *call)
 {
     for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {

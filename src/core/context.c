@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context.c - a device, its threads and its allocator; counted, so that plans may outlive the
- * caller's handle. */
+/* context.c - a device, its threads and its allocator; reference counted, so that plans may outlive
+ * the caller's handle. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* internal.h - what the parts of the core share: the operator table, the context, a checked call.
  *
- * A call flows one way: plan.c asks check.c whether it is valid, makes one allocation and hands it
- * to the backend of the context's device (layout, kernels, run). Nothing calls back up. */
+ * A call flows one way: plan.c validates it with check.c, makes one allocation and passes it to the
+ * backend of the context's device (layout, kernels, run). Nothing calls back up. */
 #ifndef VJPI_INTERNAL_H
 #define VJPI_INTERNAL_H
 
@@ -27,11 +27,11 @@ typedef struct vjpi_op {
     const vjp_attr_info *attrs;
     const vjp_bound_info *bounds;
     const uint8_t *roles;    /* of the tensors: limits.h */
-    const double *stand_ins; /* what an input that is not given is read as */
+    const double *stand_ins; /* what an omitted input is read as */
     vjpi_formula formula;
     int32_t npasses, nvalues;                 /* over a row; what they leave for it */
     uint8_t reductions[VJPI_MAX_PASSES];      /* values that each pass leaves: limits.h */
-    bool indexed;                             /* the formula asks for the position along the axis */
+    bool indexed;                             /* the formula uses the position along the axis */
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
 } vjpi_op;
 
@@ -44,13 +44,13 @@ size_t vjpi_compute_size(vjp_dtype dtype);
 
 /* ---- status.c ----------------------------------------------------------------------------- */
 
-/* Where a refusal's sentence goes. */
+/* The buffer for the reason of a refusal. */
 typedef struct vjpi_reason {
     char *text;
     size_t size;
 } vjpi_reason;
 
-/* Write the sentence and return the status, so that a check reads `return vjpi_refuse(...)`. */
+/* Write the reason and return the status, so that a check reads `return vjpi_refuse(...)`. */
 vjp_status vjpi_refuse(vjpi_reason reason, vjp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 vjpi_reason vjpi_reason_begin(char *text, size_t size);
@@ -59,7 +59,7 @@ vjpi_reason vjpi_reason_begin(char *text, size_t size);
 
 typedef struct vjpi_backend vjpi_backend;
 
-/* The backend's own part of a context is behind it. */
+/* The backend's own part of a context follows it in memory. */
 struct vjp_context {
     vjp_context_options options;
     const vjpi_backend *backend;
@@ -71,11 +71,12 @@ void *vjpi_allocate(const vjp_context *ctx, size_t size);
 void vjpi_deallocate(const vjp_context *ctx, void *memory);
 void vjpi_context_retain(vjp_context *ctx);
 
-/* The context of vjp_compute(NULL, ...), made by the first call. */
+/* The context of vjp_compute(NULL, ...), created by the first call. */
 vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason);
 
-/* Copy a caller's struct that may be older or newer than ours: `size` is its own struct_size. What
- * it does not have is 0 here; what we do not know must be 0 there. Refuses less than `least` and more than 4096 bytes. */
+/* Copy a caller's struct that may be older or newer than ours; `size` is its struct_size. Fields
+ * that it lacks are 0 here; fields unknown to us must be 0 there. Refuses less than `least` and more
+ * than 4096 bytes. */
 vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *from, size_t size,
                             const char *name, vjpi_reason reason);
 
@@ -87,13 +88,13 @@ enum {
     VJPI_SUMMED = 2
 };
 
-/* One operator call, found valid: everything a backend needs and nothing it must check. */
+/* One valid operator call: everything a backend needs and nothing it must check. */
 typedef struct vjpi_call {
     const vjpi_op *op;
     int32_t choice;           /* the CHOICE attribute's value */
     uint32_t facts;           /* limits.h */
     vjp_dtype dtype;          /* of the SAME tensors */
-    bool mixed;               /* a tensor that kernels load or store has another dtype */
+    bool mixed;               /* a tensor that kernels load or store has a different dtype */
     int32_t ntensors;
     vjp_tensor tensors[VJPI_MAX_TENSORS];
     int32_t ndim;             /* the data's shape: that of input 0 */
@@ -103,7 +104,7 @@ typedef struct vjpi_call {
     int64_t elements, rows;   /* of the data; the rows it has along the axis */
     int64_t length;           /* of the axis */
     bool sums, per_row;       /* some SUM output is wanted; some PER_ROW output */
-    uint32_t passes;          /* bit i: pass i is needed, the last one aside */
+    uint32_t passes;          /* bit i: pass i is needed, except the last one */
     int32_t causal_dim;       /* the dim that counts rows where they end at the diagonal; -1 */
     int64_t ignored_label;    /* of labels that need not be in range */
     double constants[VJPI_MAX_ATTRS + 1]; /* attributes by index; the length of the axis */
@@ -125,10 +126,10 @@ vjp_status vjpi_check_tensor(const char *name, const vjp_tensor *tensor, vjpi_re
 
 int64_t vjpi_numel(const vjp_tensor *tensor);
 
-/* Bytes of the first n tensors; as a double, since together they may pass 63 bits. */
+/* Bytes of the first n tensors; a double, since their sum may exceed 63 bits. */
 double vjpi_total_bytes(const vjpi_call *call, int32_t n);
 
-/* The workspace that wide rows of sums may take: 256 KiB or, if that is more, 1/16 of the inputs. */
+/* The workspace that wide rows of sums may take: 256 KiB or 1/16 of the inputs if more. */
 double vjpi_workspace_limit(const vjpi_call *call);
 
 /* The constants of a formula in the compute type, as kernels read them. */
@@ -137,10 +138,10 @@ void vjpi_set_constants(const vjpi_call *call, void *constants);
 /* ---- the devices -------------------------------------------------------------------------- */
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
- * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run is
- * handed arguments that were found valid, with the data of inputs and outputs by tensor, NULL for
- * those that are not given. threads is NULL where no thread of the host does the work. allocate, deallocate and finish serve vjp_compute: memory that kernels
- * can reach, and the wait for what was queued. */
+ * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run gets
+ * validated arguments, with the data of inputs and outputs by tensor, NULL for omitted ones.
+ * threads is NULL where no host thread does the work. allocate, deallocate and finish serve
+ * vjp_compute: memory that kernels can access, and waiting for queued work. */
 struct vjpi_backend {
     size_t context_size, plan_size;
     bool host_memory; /* the caller's buffers can be read here */
@@ -159,8 +160,8 @@ struct vjpi_backend {
 
 extern const vjpi_backend vjpi_backend_cpu;
 
-/* module.c: the backend of libvjp_cuda.so, which is beside libvjp.so; NULL and a reason if it
- * cannot be loaded. The module exports one vjpi_module, by the name below. */
+/* module.c: the backend of libvjp_cuda.so, in the same folder as libvjp.so; NULL and a reason if it
+ * cannot be loaded. The module exports one vjpi_module under the name below. */
 const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
 
 #define VJPI_CUDA_MODULE "libvjp_cuda.so"
@@ -169,8 +170,8 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason);
 typedef struct vjpi_module {
     int32_t version;     /* VJPI_VERSION of the library it was built with */
     uint64_t table_hash; /* VJPI_TABLE_HASH of the build: of ops.def, dtypes.def and the structs
-                            above. Kernels are found by position: with another table they would
-                            compute another operator. */
+                            above. Kernels are found by position: with a different table they
+                            would compute a different operator. */
     const vjpi_backend *backend;
 } vjpi_module;
 
@@ -183,7 +184,7 @@ typedef struct vjpi_span {
 
 vjpi_span vjpi_tensor_span(const vjp_tensor *tensor);
 
-/* Perhaps: it was not found out in reasonable time. */
+/* Perhaps: the search was cut off. */
 typedef enum vjpi_answer {
     VJPI_NO,
     VJPI_YES,
@@ -193,10 +194,10 @@ typedef enum vjpi_answer {
 /* Do two indices of this tensor share an address? If so, *dim is one whose stride is too small. */
 vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim);
 
-/* Do a and b share a byte, b's data lying `distance` bytes after a's? */
+/* Do a and b share a byte, if b's data is `distance` bytes after a's? */
 vjpi_answer vjpi_overlap(const vjp_tensor *a, const vjp_tensor *b, int64_t distance);
 
-/* Do both describe the same elements in the same order (so that in place is safe)? */
+/* Do both describe the same elements in the same order (so that in-place is safe)? */
 bool vjpi_same_view(const vjp_tensor *a, const vjp_tensor *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.c - drop dims of size 1, turn negative strides, sort, merge.
+/* layout.c - drop dims of size 1, reverse negative strides, sort, merge.
  *
- * The order follows the first output with a value per element: what is written goes in the order of
- * memory, and inputs in other layouts are brought to it (cpu/tile.c). Without one it follows the
+ * The order follows the first output with a value per element: writes are in memory order, and
+ * inputs in other layouts are repacked to match (cpu/tile.c). Without such an output it follows the
  * first input. */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ int64_t vjpi_numel(const vjp_tensor *tensor)
     int64_t numel = 1;
     for (int32_t d = 0; d < tensor->ndim; d++)
         if (tensor->shape[d] == 0)
-            return 0; /* the other dims' product need not fit */
+            return 0; /* the product of the other dims may overflow */
     for (int32_t d = 0; d < tensor->ndim; d++)
         numel *= tensor->shape[d];
     return numel;
@@ -36,7 +36,7 @@ double vjpi_workspace_limit(const vjpi_call *call)
     return share > 256 << 10 ? share : 256 << 10;
 }
 
-/* A constant and what rounding it lost. Any NaN becomes the one that the lanes want. */
+/* A constant and its rounding error. Any NaN becomes the one that the lanes expect. */
 static void set_constant(double exact, int32_t slot, size_t compute_size, void *constants)
 {
     float narrow = isnan(exact) ? NAN : (float)exact;
@@ -59,7 +59,7 @@ void vjpi_set_constants(const vjpi_call *call, void *constants)
     set_constant(call->constants[VJPI_COUNT_SLOT], VJPI_COUNT_SLOT, size, constants);
 }
 
-/* Turn the dim around in every operand if the leading one walks it downwards. */
+/* Reverse the dim in every operand if its stride in the leading one is negative. */
 static void turn_upwards(vjpi_loop *loop, vjpi_dim *dim, int32_t leader)
 {
     if (dim->step[leader] >= 0)
@@ -119,7 +119,7 @@ static int32_t leading_operand(const vjpi_call *call)
     return 0;
 }
 
-/* Does it matter where along its row an element is? Then the axis keeps its direction. */
+/* Does an element's position along its row matter? Then the axis keeps its direction. */
 static bool asks_position(const vjpi_call *call)
 {
     bool asks = call->op->indexed;

@@ -11,8 +11,8 @@ typedef struct vjpi_dim {
     uint8_t reduced;                 /* the sets that it is in: internal.h */
 } vjpi_dim;
 
-/* Outermost dim first. Dims of size 1 are gone, dims that every operand walks alike are one, and
- * the first output's steps are positive and fall. */
+/* Outermost dim first. Dims of size 1 are dropped, dims that are contiguous for every operand are
+ * merged, and the first output's steps are positive and decreasing. */
 typedef struct vjpi_loop {
     int32_t ndim;
     vjpi_dim dims[VJP_MAX_DIMS];
@@ -21,13 +21,14 @@ typedef struct vjpi_loop {
     int64_t offset[VJPI_MAX_OPERANDS]; /* bytes from the data pointer to the nest's first element */
 } vjpi_loop;
 
-/* The loop of a valid call without empty tensors. Operands are the tensors; those that are not
- * given stand still. dense_rows: row tensors are dense arrays of the compute type instead, and one
- * for each row value follows. A causal call has one more: bytes that count where a row is. */
+/* The loop of a valid call without empty tensors. Operands are the tensors; omitted ones have steps
+ * of 0. dense_rows: row tensors are dense arrays of the compute type instead, followed by one for
+ * each row value. A causal call has one more operand, whose byte offset counts the position of a
+ * row. */
 void vjpi_layout(const vjpi_call *call, bool dense_rows, vjpi_loop *loop);
 
-/* The loop over its rows: the row tensors (the others stand still), a dense array of the compute
- * type behind the tensors, and the count of a causal call. */
+/* The loop over its rows: the row tensors (the others have steps of 0), a dense array of the
+ * compute type after the tensors, and the counting operand of a causal call. */
 void vjpi_layout_rows(const vjpi_call *call, vjpi_loop *loop);
 
 #endif

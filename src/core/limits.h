@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.h - how many of what an operator can have, and what its operands are to a kernel. Plain
- * enough for nvcc. */
+/* limits.h - how many tensors, attributes and passes an operator can have, and the roles of
+ * operands in a kernel. nvcc compiles it too. */
 #ifndef VJPI_LIMITS_H
 #define VJPI_LIMITS_H
 
@@ -12,25 +12,25 @@
 #define VJPI_MAX_OPERANDS (VJPI_MAX_TENSORS + VJPI_MAX_VALUES + 1) /* tensors, row values, and where
                                                                    a row is among its neighbours */
 
-/* The numbers that a formula asks for: its attributes, the length of the axis, and what rounding
- * the attributes to the compute type lost. */
+/* The constants that a formula uses: its attributes, the length of the axis, and the errors of
+ * rounding the attributes to the compute type. */
 #define VJPI_COUNT_SLOT VJPI_MAX_ATTRS
 #define VJPI_LOW_SLOTS (VJPI_MAX_ATTRS + 1)
 #define VJPI_MAX_CONSTANTS (2 * VJPI_MAX_ATTRS + 1)
 
-/* What is true of a whole call. Bit i: tensor i is given; the bits from here on: attribute i is
- * set, is not 0 or is the second of two words. */
+/* Flags of a whole call. Bit i: tensor i is present; from here on: attribute i is set, is not 0 or
+ * is the second of two words. */
 #define VJPI_ATTR_FACTS 16
 
 /* How many values a pass leaves for a row and, by the bits above, whether they are maxima. */
 #define VJPI_MAXIMUM 16
 #define VJPI_REDUCTIONS(pass) ((pass) % VJPI_MAXIMUM)
 
-/* What an operand is to a kernel. */
+/* The role of an operand in a kernel. */
 enum {
     VJPI_ELEMENTS, /* an input with the data's shape, or broadcast to it */
     VJPI_ROW_INPUT,
-    VJPI_ROW_END,  /* a row input that says where the row ends */
+    VJPI_ROW_END,  /* a row input that gives the end of the row */
     VJPI_FULL,
     VJPI_SUM,
     VJPI_PER_ROW,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c - find the CUDA backend, without which the library has no dependency on CUDA.
+/* module.c - load the CUDA backend, so that the library itself does not depend on CUDA.
  *
  * Only the folder that this library itself was loaded from is searched, so that no other file of that
  * name is picked up, and a module of another version or table is refused. The module stays loaded: its
@@ -23,8 +23,8 @@ const vjpi_backend *vjpi_load_cuda(vjpi_reason reason)
 
 #else
 
-/* The folder of the library that holds this data; empty if it cannot be told. Looked up while it is
- * loaded: its name may be relative to a folder that the process leaves. */
+/* The folder of the library that contains this code; empty if it cannot be determined. Looked up at
+ * load time: its name may be relative to a working directory that the process leaves. */
 static char own_folder[PATH_MAX];
 
 __attribute__((constructor)) static void find_own_folder(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* overlap.c - can two elements share a byte?
  *
- * Both questions asked here come down to one: is there a choice of integers v[i] in
- * [low[i], high[i]] with  first <= sum of step[i] * v[i] <= last?  It is searched for from the
- * largest step down; what the smaller steps can still reach, and their greatest common divisor,
- * cut the search to a few steps for layouts met in practice. Where it takes more, the answer is
- * "perhaps": the caller refuses what it cannot prove safe. */
+ * Both questions here reduce to one: is there a choice of integers v[i] in [low[i], high[i]] with
+ * first <= sum of step[i] * v[i] <= last?  The search goes from the largest step down; the range
+ * that the smaller steps can still reach, and their greatest common divisor, cut it to a few steps
+ * for layouts met in practice. If it takes more, the answer is "perhaps": the caller refuses what
+ * it cannot prove safe. */
 #include <string.h>
 
 #include "core/internal.h"
@@ -13,7 +13,7 @@
 #define MAX_TERMS (2 * VJP_MAX_DIMS)
 #define MAX_STEPS 512
 
-/* Sums of two tensors' reaches and a distance of pointers may pass 64 bits. */
+/* Sums of two tensors' spans and a pointer distance may exceed 64 bits. */
 __extension__ typedef __int128 wide;
 
 typedef struct term {
@@ -24,12 +24,12 @@ typedef struct term {
 typedef struct search {
     int count;
     term terms[MAX_TERMS];
-    wide low[MAX_TERMS + 1], high[MAX_TERMS + 1]; /* reach of the terms from i on */
+    wide low[MAX_TERMS + 1], high[MAX_TERMS + 1]; /* range of the terms from i on */
     int64_t divisor[MAX_TERMS + 1];
     int steps_left;
 } search;
 
-/* Keep the terms in falling order of step; equal steps become one term. */
+/* Keep the terms in decreasing order of step; equal steps become one term. */
 static void add_term(search *s, int64_t step, int64_t low, int64_t high)
 {
     int at = 0;
@@ -112,7 +112,7 @@ vjpi_span vjpi_tensor_span(const vjp_tensor *tensor)
     int64_t size = (int64_t)vjp_dtype_size(tensor->dtype);
     vjpi_span span = { 0, size };
     if (vjpi_numel(tensor) == 0)
-        return (vjpi_span){ 0, 0 }; /* whose reaches need not fit */
+        return (vjpi_span){ 0, 0 }; /* whose ranges may overflow */
     for (int32_t d = 0; d < tensor->ndim; d++) {
         if (tensor->shape[d] == 1)
             continue;
@@ -144,15 +144,15 @@ vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim)
             return VJPI_YES;
         add_term(&all, size_of_stride(tensor, d), 0, tensor->shape[d] - 1);
         if (all.count == before)
-            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) meet */
+            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) coincide */
     }
-    for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over all that lies within it */
+    for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over everything inside it */
         nested = nested && all.terms[i].step > reach;
         reach += (wide)all.terms[i].step * all.terms[i].high;
     }
     if (nested)
         return VJPI_NO;
-    /* Two indices that meet differ first, in falling order of stride, in some dim i. */
+    /* Two indices that share an address first differ, by decreasing stride, in some dim i. */
     for (int i = 0; i < all.count; i++) {
         search s = { .count = 0 };
         add_term(&s, all.terms[i].step, 1, all.terms[i].high);

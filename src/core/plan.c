@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - a checked call in one allocation, ready to run.
  *
- * What can be known before the addresses are is decided at creation. What is left for each run:
+ * Everything that does not depend on addresses is decided at creation. Each run only checks for
  * NULL, alignment, overlap (a comparison of ranges unless tensors share memory) and workspace. */
 #include <inttypes.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static const char *name_of(const vjp_plan *plan, int32_t i)
     return plan->op->tensors[i].name;
 }
 
-/* ---- what each run is asked --------------------------------------------------------------- */
+/* ---- checks of each run ------------------------------------------------------------------- */
 
 /* Does output i at address a overlap tensor j at b, other than in place? */
 static vjpi_answer overlap_of(const vjp_plan *plan, int32_t i, int32_t j, const void *a,
@@ -99,7 +99,7 @@ static vjpi_answer overlap_of(const vjp_plan *plan, int32_t i, int32_t j, const 
     return vjpi_overlap(&plan->tensors[i], &plan->tensors[j], distance);
 }
 
-/* An output may share memory with an input exactly, and with no other tensor. */
+/* An output may share exactly the memory of an input, and overlap no other tensor. */
 static vjp_status check_aliases(const vjp_plan *plan, char *const *data, vjpi_reason reason)
 {
     int32_t ninputs = plan->op->info.ninputs;
@@ -127,8 +127,8 @@ static int64_t label_at(const vjp_tensor *labels, const char *data, int64_t offs
     return label;
 }
 
-/* Each label is a position along the axis, or the one to ignore. Rows are counted in the order of
- * the labels' own shape. */
+/* Each label is a position along the axis, or the value to ignore. Rows are numbered in the order
+ * of the labels' own shape. */
 static vjp_status check_labels(const vjp_plan *plan, int32_t tensor, const char *data,
                                vjpi_reason reason)
 {
@@ -165,7 +165,7 @@ static vjp_status check_addresses(const vjp_plan *plan, char *const *data, vjpi_
     return check_aliases(plan, data, reason);
 }
 
-/* Are these arguments of a run valid? Their addresses go to data[], by tensor. */
+/* Are these run arguments valid? Their addresses go to data[], by tensor. */
 static vjp_status check_run(const vjp_plan *plan, const void *const *inputs, void *const *outputs,
                             const void *workspace, size_t workspace_size, char **data,
                             vjpi_reason reason)
@@ -177,7 +177,7 @@ static vjp_status check_run(const vjp_plan *plan, const void *const *inputs, voi
     int32_t ninputs = plan->op->info.ninputs;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         data[i] = NULL;
-        if (vjpi_has(plan->facts, i)) /* inputs are not written: the kernels take one type */
+        if (vjpi_has(plan->facts, i)) /* drops const: kernels do not write inputs */
             data[i] = i < ninputs ? (char *)(uintptr_t)inputs[i] : outputs[i - ninputs];
     }
     status = check_addresses(plan, data, reason);

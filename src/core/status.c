@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.c - statuses as text, and the sentence that goes with a refusal. */
+/* status.c - statuses as text, and the reason of a refusal. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - ops.def and dtypes.def expanded into constant rows, and the questions asked of them. */
+/* table.c - ops.def and dtypes.def expanded into constant rows, and lookups in them. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define LENGTH(list) (int32_t)(sizeof(list) / sizeof((list)[0]))
 
-/* Words of ops.def that are a public rule and a flag. */
+/* Words of ops.def that combine a public rule and a flag. */
 enum {
     VJP_DTYPE_LABEL = VJP_DTYPE_INDEX,
     VJP_SHAPE_END = VJP_SHAPE_ROW,
@@ -52,7 +52,7 @@ enum {
     static const vjp_attr_info name##_attrs[] = { attributes { 0 } };
 #include "ops.def"
 
-/* Second: the tensors' roles, and what an input that is not given is read as. */
+/* Second: the tensors' roles, and what an omitted input is read as. */
 #define IN(name, variable, dtype, shape) VJPI_ROLE_##shape,
 #define OPT(name, variable, dtype, shape, value) VJPI_ROLE_##shape,
 #define FULL(...) VJPI_FULL,
@@ -119,7 +119,7 @@ enum {
     }
 #include "ops.def"
 
-/* Fifth: what the loops can do. */
+/* Fifth: what the loops support. */
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)                           \
     _Static_assert(LENGTH(name##_tensors) <= VJPI_MAX_TENSORS, #name ": too many tensors");     \
     _Static_assert(LENGTH(name##_attrs) - 1 <= VJPI_MAX_ATTRS, #name ": too many attributes");  \
@@ -130,7 +130,7 @@ enum {
     _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");
 #include "ops.def"
 
-/* Last: the rows. What the enumeration counts per pass is one element of an initializer list. */
+/* Last: the rows. Whatever is counted per pass is one element of an initializer list. */
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define THEN , 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.c - the CPU behind the backend interface: contexts, plans, and a run, which does the stages of
- * a plan in order.
+/* cpu.c - the CPU behind the backend interface: contexts, plans, and runs, which execute the stages
+ * of a plan in order.
  *
- * The machine decides only which instructions are used, which threads do the work and whether
+ * The machine only determines which instructions are used, which threads do the work and whether
  * stores bypass the caches. */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 #define WORKSPACE_ALIGNMENT 64
 
-/* The best instruction set, at most the one that is named. */
+/* The best instruction set, up to the one named. */
 static vjp_status cap_isa(const char *where, const char *cap, vjpi_cpu_context *state,
                           vjpi_reason reason)
 {
@@ -51,7 +51,7 @@ static const char *no_error(const vjp_context *ctx)
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* The element that is read in place of an input which is not given. */
+/* The element that is read in place of an omitted input. */
 static void set_stand_in(const vjpi_call *call, int32_t i, vjpi_cpu_plan *plan)
 {
     plan->dtypes[i] = (uint8_t)call->dtype;
@@ -108,13 +108,13 @@ static void run_task(void *arg, int64_t index)
                stage->room_size > 0 ? run->job->rooms + index * stage->room_size : room);
 #if defined(__x86_64__)
     if (run->job->non_temporal)
-        _mm_sfence(); /* such stores are seen before whatever tells that we are done */
+        _mm_sfence(); /* make non-temporal stores visible before completion is signalled */
 #endif
     vjpi_fpmode_leave(caller);
 }
 
-/* Does an output replace an input? Then its lines are in the cache already, and stores that bypass
- * it would only lose them. */
+/* Is an output in place? Then its lines are already in the cache, and stores that bypass it would
+ * only evict them. */
 static bool is_in_place(const vjpi_cpu_plan *plan, char *const *data)
 {
     int32_t ninputs = plan->op->info.ninputs;
@@ -125,7 +125,7 @@ static bool is_in_place(const vjpi_cpu_plan *plan, char *const *data)
     return false;
 }
 
-/* Divide the workspace, and let the row operands be arrays there if they are. */
+/* Divide the workspace, and point the row operands at their arrays there, if any. */
 static void use_workspace(const vjpi_cpu_plan *plan, char *workspace, vjpi_job *job)
 {
     workspace += -(uintptr_t)workspace % WORKSPACE_ALIGNMENT;
@@ -147,15 +147,16 @@ static vjp_status run(vjp_context *ctx, const void *state, char *const *data, vo
                       void *stream)
 {
     const vjpi_cpu_plan *plan = state;
-    vjpi_job job = { .plan = plan };
-    double unwanted; /* what an output of one element that is not wanted is stored to */
+    vjpi_job job; /* not cleared: that would slow small runs */
+    double unwanted; /* where unwanted outputs of one element are stored */
     (void)stream;
     if (plan->nstages == 0)
         return VJP_OK;
+    job.plan = plan;
     job.origin = (char *)&job;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         job.data[i] = data[i];
-        if (!data[i]) /* not given, or empty: then it may be anything but not NULL */
+        if (!data[i]) /* omitted, or empty: any address but NULL */
             job.data[i] = i < plan->op->info.ninputs ? (char *)(uintptr_t)&plan->stand_ins[i]
                                                      : (char *)&unwanted;
     }

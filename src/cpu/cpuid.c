@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpuid.c - what this machine has. Instruction sets: the CPU says it can, and the operating system
- * says that it saves the registers. */
+/* cpuid.c - CPU detection. An instruction set is usable if the CPU reports it and the operating
+ * system reports that it saves the registers. */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 
 enum { XMM_YMM = 0x6, XMM_YMM_ZMM = 0xe6 };
 
-/* The register states that the operating system saves; 0 if it does not say. */
+/* The register states that the operating system saves; 0 if unknown. */
 static uint32_t saved_states(void)
 {
     uint32_t a, b, c, d;
@@ -43,7 +43,7 @@ static bool has_avx512(void)
     return (saved_states() & XMM_YMM_ZMM) == XMM_YMM_ZMM;
 }
 
-/* The largest cache in a leaf that describes caches (4 by Intel, 0x8000001d by AMD). */
+/* The largest cache in a leaf that describes caches (4 on Intel, 0x8000001d on AMD). */
 static int64_t largest_cache(uint32_t leaf)
 {
     uint32_t a, b, c, d;
@@ -62,7 +62,7 @@ static bool has_scalar(void)
     return true;
 }
 
-/* isas.def, cut down to the architecture that is being compiled for. */
+/* isas.def, reduced to the target architecture. */
 #define ISA(name, architecture, flags) ISA_##architecture(name)
 #if defined(__x86_64__)
 #define ISA_x86_64(name) ISA_any(name)
@@ -102,8 +102,8 @@ const vjpi_isa *vjpi_best_isa(const char *cap)
     return cap ? NULL : best;
 }
 
-/* Not sysconf where the CPU can be asked: it may count the caches of other cores' groups, which
- * ours do not reach. */
+/* Not sysconf where CPUID works: sysconf may count the caches of other core complexes, which our
+ * cores cannot use. */
 int64_t vjpi_cache_size(void)
 {
     int64_t size = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fold.c - sums over some dims: a unit's tiles in order, their sums in a tree.
  *
- * A kernel adds at most VJPI_CHAIN terms in a row to each sum. Then that row of sums goes into a
- * tree in which each level adds up VJPI_SUM_RADIX rows before it hands one on. So few additions
- * lie between a term and the total (docs/design.md), and room is needed for the levels only. The
- * shape of the tree depends on the nest alone. */
+ * A kernel adds at most VJPI_CHAIN consecutive terms to each sum. Then that row of sums goes into a
+ * tree in which each level adds VJPI_SUM_RADIX rows before it passes one on. So there are few
+ * additions between a term and the total (docs/design.md), and only the levels need storage. The
+ * shape of the tree depends only on the nest. */
 #include <string.h>
 
 #include "cpu/stage.h"
@@ -22,7 +22,7 @@ static char *level(const sums *s, int32_t l)
     return s->accumulators + (1 + l) * s->size;
 }
 
-/* How many sums of each kind the unit at `walk` has: its rows or its columns. */
+/* The number of sums of each kind in the unit at `walk`: its rows or its columns. */
 static int64_t unit_width(const vjpi_nest *nest, const vjpi_walk *walk)
 {
     return vjpi_edge_length(nest->sums_inner ? &nest->row : &nest->inner, walk);
@@ -38,7 +38,7 @@ static sums sums_begin(const vjpi_job *job, const vjpi_stage *stage, const vjpi_
     return s;
 }
 
-/* Has nothing been handed to the tree yet? */
+/* Is the tree still empty? */
 static bool is_empty(const sums *s)
 {
     int32_t handed = 0;
@@ -47,7 +47,7 @@ static bool is_empty(const sums *s)
     return handed == 0;
 }
 
-/* Hand the accumulators to the tree. */
+/* Move the accumulators into the tree. */
 static void sums_push(sums *s)
 {
     const char *carry = s->accumulators;
@@ -80,7 +80,7 @@ static void sums_end(const sums *s)
 }
 
 char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fold *fold,
-                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile tile, char *room,
+                     const vjpi_walk *unit, int64_t begin, int64_t end, vjpi_tile *tile, char *room,
                      vjpi_prepare_tile *prepare_tile)
 {
     const vjpi_cpu_plan *plan = job->plan;
@@ -90,10 +90,10 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
     sums s = sums_begin(job, stage, fold, unit, room);
     int64_t added = 0, most = nest->sums_inner ? 1 : nest->row.block;
     vjpi_tile_operands operands = stage->operands;
+    vjpi_walk walk;
     if (fold->part < plan->op->npasses - 1) /* an output in place is still an input */
         operands = (vjpi_tile_operands){ operands.tile & ~operands.outputs, 0 };
-    vjpi_walk walk;
-    tile.sums = s.accumulators;
+    tile->sums = s.accumulators;
     vjpi_walk_steps(nest, unit, begin, &walk);
     for (int64_t step = begin; step < end; step++) {
         if (added + most > VJPI_CHAIN) {
@@ -102,16 +102,16 @@ char *vjpi_sum_steps(const vjpi_job *job, const vjpi_stage *stage, const vjpi_fo
         }
         if (added == 0)
             plan->set->clear[fold->is_max](s.accumulators, s.n);
-        tile.non_temporal = job->non_temporal;
-        vjpi_tile_begin(nest, &walk, operands, room, &tile);
+        tile->non_temporal = job->non_temporal;
+        vjpi_tile_begin(nest, &walk, operands, room, tile);
         if (prepare_tile)
-            prepare_tile(job, stage, &walk, room, &tile);
-        kernel(&tile);
-        vjpi_tile_end(nest, &walk, operands, &tile);
+            prepare_tile(job, stage, &walk, room, tile);
+        kernel(tile);
+        vjpi_tile_end(nest, &walk, operands, tile);
         added += most;
         vjpi_next_step(nest, &walk);
     }
-    if (!is_empty(&s)) { /* else the accumulators have it all */
+    if (!is_empty(&s)) { /* else the accumulators hold the total */
         sums_push(&s);
         sums_end(&s);
     }
@@ -152,13 +152,15 @@ void vjpi_fold_with(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     const vjpi_nest *nest = &job->plan->nests[stage->nest];
     const vjpi_fold *fold = &stage->fold;
     vjpi_walk walk;
+    vjpi_tile tile;
+    vjpi_first_tile(job, &tile);
     vjpi_walk_units(nest, job->data, begin % nest->nunits, &walk);
     for (int64_t i = begin; i < end; i++) {
         int64_t index = i / nest->nunits, unit = i % nest->nunits;
         char *sums = vjpi_sum_steps(job, stage, fold, &walk,
                                     vjpi_share(nest->nsteps, fold->nsegments, index),
                                     vjpi_share(nest->nsteps, fold->nsegments, index + 1),
-                                    vjpi_first_tile(job), room, prepare_tile);
+                                    &tile, room, prepare_tile);
         if (fold->nsegments == 1)
             store(job, stage, &walk, sums);
         else
@@ -192,7 +194,7 @@ void vjpi_join_segments(const vjpi_job *job, const vjpi_stage *stage, int64_t be
     }
 }
 
-/* Sums of nothing: each element of the SUM outputs is a unit. */
+/* Empty sums: each element of the SUM outputs is a unit. */
 void vjpi_zero_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                      char *room)
 {

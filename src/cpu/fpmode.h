@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fpmode.h - the floating-point mode that results are promised in: round to nearest, subnormals
- * kept, no traps. Whoever computes enters it and leaves the caller's mode as it was. */
+/* fpmode.h - the floating-point mode that results are computed in: round to nearest, subnormals
+ * kept, no traps. Each task enters it and restores the caller's mode afterwards. */
 #ifndef VJPI_FPMODE_H
 #define VJPI_FPMODE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels.h - what the schedulers (map.c, fold.c, row.c) ask of the loops (loops.c).
+/* kernels.h - the interface between the schedulers (map.c, fold.c, row.c) and the loops (loops.c).
  *
  * A kernel works on a tile: rows x n elements in which every operand is, along n, either dense or
  * one repeated element. Operands are the operator's tensors in order, then the values that passes
- * leave for a row. Row inputs and row values are arrays of the compute type by then. A tensor that
- * is not given is a repeated element, and so is an output that is not wanted. */
+ * leave for a row. Row inputs and row values are already arrays of the compute type. An omitted
+ * tensor is a repeated element, and so is an unwanted output. */
 #ifndef VJPI_KERNELS_H
 #define VJPI_KERNELS_H
 
@@ -13,7 +13,7 @@
 
 #include "core/layout.h"
 
-/* How many additions in a row one partial sum takes. The error bounds rest on it. */
+/* The most consecutive additions to one partial sum. The error bounds depend on it. */
 #define VJPI_CHAIN 16
 
 #define VJPI_PAGE 4096
@@ -42,17 +42,17 @@ typedef struct vjpi_kernels {
     vjpi_kernel *across[VJPI_MAX_PASSES]; /* sums[column] += the column's terms, top to bottom */
     vjpi_kernel *map;     /* the FULL outputs; row values are operands */
     vjpi_kernel *row;     /* each row: its values, then its FULL outputs */
-    vjpi_kernel *per_row; /* the PER_ROW outputs, an element of n for each row */
+    vjpi_kernel *per_row; /* the PER_ROW outputs; each row is one element of n */
 } vjpi_kernels;
 
-/* One (ISA, dtype): kernels by formula, choice and whether dtypes are mixed. */
+/* One (ISA, dtype): kernels by formula, choice, and whether dtypes are mixed. */
 typedef struct vjpi_kernel_set {
     size_t compute_size;
     vjpi_kernels kernels[VJPI_FORMULA_COUNT][2][2];
-    /* By whether a maximum is wanted: the start of n sums; more sums into them. */
+    /* Indexed by whether it is a maximum: initialize n sums; add further sums to them. */
     void (*clear[2])(void *sums, ptrdiff_t n);
     void (*combine[2])(void *sums, const void *more, ptrdiff_t n);
-    /* Put n sums of columns in order, as the last step: `across` may keep them otherwise. Or NULL. */
+    /* Put n sums of columns in order, as the last step: `across` may reorder them. Or NULL. */
     void (*order)(void *sums, ptrdiff_t n);
     /* Numbers of the compute type from and to any dtype. `step` is in bytes. */
     void (*load)(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_t n, void *to);
@@ -71,14 +71,14 @@ typedef struct vjpi_isa {
     const vjpi_kernel_set *sets[VJPI_DTYPE_SLOTS]; /* by vjp_dtype */
 } vjpi_isa;
 
-/* cpuid.c: the best instruction set of this machine, `cap` at most (NULL: no cap); NULL if no
- * instruction set of this build is named so. */
+/* cpuid.c: the best instruction set of this machine, up to `cap` (NULL: no cap); NULL if no
+ * instruction set of this build has that name. */
 const vjpi_isa *vjpi_best_isa(const char *cap);
 
 /* cpuid.c: the lower of two. */
 const vjpi_isa *vjpi_lower_isa(const vjpi_isa *a, const vjpi_isa *b);
 
-/* cpuid.c: bytes of the largest cache that a core reaches; a guess if the machine does not say. */
+/* cpuid.c: bytes of the largest cache that a core can use; a guess if unknown. */
 int64_t vjpi_cache_size(void);
 
 #endif

@@ -2,8 +2,8 @@
 /* lanes_avx512.h - the vocabulary (see lanes_scalar.h) for AVX-512 F, BW, DQ, VL: 16 floats, 8
  * doubles.
  *
- * Streaming stores are 256 bits wide: they fill memory faster than 512-bit ones. VCVTNEPS2BF16
- * is not used, since it flushes subnormals. */
+ * Non-temporal stores are 256 bits wide: they are faster than 512-bit ones. VCVTNEPS2BF16 is not
+ * used, since it flushes subnormals. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -102,7 +102,7 @@ typedef struct VV {
     V a, b;
 } VV;
 
-/* 512 bits by two loads of 256: where stores go out as well, L3 and memory are faster so. */
+/* 512 bits as two loads of 256: faster from L3 and memory in loops that also store. */
 static inline __m512i load_halves(const void *p)
 {
     const __m256i *half = p;
@@ -110,7 +110,7 @@ static inline __m512i load_halves(const void *p)
                               _mm256_loadu_si256(half + 1), 1);
 }
 
-/* How many of the first n elements of a pair in order lie in b. */
+/* How many of the first n elements of a pair in order are in b. */
 static inline ptrdiff_t in_b(ptrdiff_t n) { return n > LANES ? n - LANES : 0; }
 
 #if VJPI_COMPUTE_F64

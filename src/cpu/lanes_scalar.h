@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lanes_scalar.h - the vocabulary of formulas and loops in portable C: one lane.
  *
- * Every lanes header defines the same words, for the compute type VJPI_COMPUTE_F64 chooses:
+ * Every lanes header defines the same words, for the compute type selected by VJPI_COMPUTE_F64:
  *
  *   T V M LANES              element, vector and mask of the compute type, lanes in a vector
  *   k(c)                     c in every lane
@@ -10,7 +10,7 @@
  *   pick(m, a, b)            a where m holds, else b
  *   muladd(a, b, c)          a * b + c, rounded once
  *   absolute(a)
- *   ratio(a, b)              a / b, where no number is near overflow or underflow
+ *   ratio(a, b)              a / b, where nothing is near overflow or underflow
  *   times_2_to(a, z)         a * 2^n for z = n + MAGIC (formulas.h), by integer arithmetic on
  *                            the exponent: a and the result must be normal numbers
  *   split_exponent(a, &z)    a fraction f from sqrt(1/2) to sqrt(2) and z = n + MAGIC, for a normal
@@ -20,8 +20,8 @@
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
  *
  * Memory is read and written in pairs of vectors, VV {a, b}: 2 * LANES elements of dtype D. They
- * lie in order, except those of bf16: a has the even elements, b the odd ones, which needs no
- * shuffles. by_parity and in_order turn a pair of the compute type from one order into the other.
+ * are in order, except for bf16: a has the even elements, b the odd ones, which needs no shuffles.
+ * by_parity and in_order convert a pair of the compute type from one order to the other.
  *
  *   load_D store_D           a pair; _some: n elements only, 0 < n < 2 * LANES, the rest is 0
  *   load_D_to_store          f32, f64: as load_D, if what is made of it is stored in the same loop
@@ -29,8 +29,8 @@
  *                            is less, of the pair's size. CAN_STREAM: is there such a way?
  *
  * Conversions to 16 bits round to nearest even and keep subnormals. A NaN that is rounded to bf16
- * must have zeros in its lower half, which rounding might carry into the sign: as those have that
- * come from bf16 or from arithmetic. plain_nan makes any other NaN such a one. */
+ * must have zeros in its lower half, since rounding might otherwise carry into the sign. NaNs that
+ * come from bf16 or from arithmetic do; plain_nan converts any other NaN. */
 #include <stdint.h>
 #include <string.h>
 
@@ -162,8 +162,8 @@ static inline void put_bf16(void *p, V a)
     memcpy(p, &half, sizeof(half));
 }
 
-/* f16 by scaling: the exponent's bias differs by 112, and a multiplication by a power of two
- * moves subnormals exactly as well. */
+/* f16 by scaling: the exponent's bias differs by 112, and multiplication by a power of two is exact
+ * for subnormals too. */
 static inline V get_f16(const void *p)
 {
     uint16_t half;
@@ -204,8 +204,8 @@ typedef struct VV {
 static inline VV by_parity(VV v) { return v; }
 static inline VV in_order(VV v) { return v; }
 
-/* Pairs of one lane each: partial means the first element only. Portable C has no way past the
- * caches. */
+/* Pairs of one lane each: partial means only the first element. Portable C has no non-temporal
+ * stores. */
 #define PAIRS(dtype, size)                                                                \
     static inline VV load_##dtype(const void *p)                                          \
     {                                                                                     \

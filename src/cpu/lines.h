@@ -5,30 +5,30 @@
  *   along    the same, and sums[row] += the row's terms
  *   across   the same, and sums[column] += the column's terms
  *
- * An element's place in a sum depends on its index in the tile alone: BLOCK partial sums, whatever
- * the width of a vector. Nothing outside [0, n) is read or written. */
+ * An element's place in a sum depends only on its index in the tile: there are BLOCK partial sums,
+ * whatever the vector width. Nothing outside [0, n) is read or written. */
 
 #define CACHE_LINE 64
 #define FETCH_AHEAD 2048 /* bytes along a line */
 #define ROWS 4           /* summed at once */
-#define NARROW 1024      /* bytes of a row that leaves memory for several of them near by */
-#define SHORT 3072       /* bytes of a row too short to have its middle alone bypass the caches */
+#define NARROW 1024      /* bytes: shorter adjacent rows are also summed several at once */
+#define SHORT 3072       /* bytes: unaligned rows shorter than this use ordinary stores */
 
 /* A line: the operands of one row, and how far each moves in a block (0 if repeated). */
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
+    T scalar[VJPI_MAX_OPERANDS]; /* row operands: copies, so that stores cannot alias them */
     ptrdiff_t row, done; /* which row; elements before the current block */
 } line;
 
-/* Where repeated operands are laid out: apart from the line, whose pointers can then stay in
- * registers while data is stored. */
-typedef struct copies {
-    _Alignas(64) char of[VJPI_MAX_OPERANDS][BLOCK * sizeof(T)];
-} copies;
+/* Buffers for repeated operands, one block each. They are separate from the line, whose pointers
+ * can then stay in registers while data is stored. A kernel has as many as its operator has
+ * operands. */
+enum { COPY_SIZE = BLOCK * sizeof(T) };
 
-/* Lay out one element BLOCK times, so that a repeated operand is loaded like any other: eight bytes
- * at a time. */
+/* Replicate one element BLOCK times, eight bytes at a time, so that a repeated operand is loaded
+ * like any other. */
 INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 {
     uint64_t eight = 0;
@@ -40,8 +40,8 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-/* An operand that this part neither reads nor writes is left alone. */
-INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, copies *c)
+/* Operands that this part neither reads nor writes are skipped. */
+INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies)
 {
     l->row = row;
     l->done = 0;
@@ -53,17 +53,18 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cop
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size;
         if (u.scalars && is_row_operand(u, i) && !u.op->blocks) {
+            memcpy(&l->scalar[i], l->data[i], sizeof(T));
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
-            if (is_read(u, i)) /* an output that is not wanted is stored there and forgotten */
-                repeat(c->of[i], l->data[i], size);
-            l->data[i] = c->of[i];
+            if (is_read(u, i)) /* an unwanted output is stored there and discarded */
+                repeat(copies + i * COPY_SIZE, l->data[i], size);
+            l->data[i] = copies + i * COPY_SIZE;
             l->move[i] = 0;
         }
     }
 }
 
-/* Move every operand on by `elements` of the BLOCK that move[] stands for. */
+/* Advance every operand by `elements`; move[] is the distance for a whole BLOCK. */
 INLINE void line_move(use u, line *l, ptrdiff_t elements)
 {
     l->done += elements;
@@ -88,11 +89,11 @@ INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
     return n;
 }
 
-/* One pair of the line, `at` elements behind its current place. */
+/* One pair of the line, `at` elements after its current position. */
 INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at, ptrdiff_t some,
                       bool non_temporal, VV *terms)
 {
-    pair(u, tile, l->data, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
+    pair(u, tile, l->data, l->scalar, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
 /* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p], unless a
@@ -104,8 +105,8 @@ INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff
     ONCE
     for (ptrdiff_t at = 0; at < n; at += PAIR) {
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
-        pair(u, tile, data, at, tile->axis_inner ? start + at : start, some, non_temporal && !some,
-             terms);
+        pair(u, tile, data, NULL, at, tile->axis_inner ? start + at : start, some,
+             non_temporal && !some, terms);
         for (int i = 0; sums && i < term_count(u); i++)
             sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
     }
@@ -118,9 +119,9 @@ INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t n,
         tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, n, non_temporal, sums);
 }
 
-/* Elements to do before the first FULL output is aligned to a cache line, so that what bypasses the
- * caches are whole lines: half a line costs memory a read and a write. -1 if the FULL outputs cannot
- * all be. */
+/* Elements to process before the first FULL output is aligned to a cache line, so that only whole
+ * lines bypass the caches: a partial line costs a read and a write of memory. -1 if the FULL
+ * outputs cannot all be aligned. */
 INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
 {
     ptrdiff_t lead = -1;
@@ -128,7 +129,8 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
         if (!is_written(u, i) || tile->repeated >> i & 1)
             continue;
-        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32)
+        if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
+            tile->dtypes[i] != OWN_DTYPE)
             return -1;
         ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)
@@ -138,9 +140,9 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
     return lead;
 }
 
-/* Memory that is read soon is prefetched where the hardware would not: it begins anew on each page
- * of 4 KiB, and cannot know that a row is followed by the next one. A hint: the address may be
- * behind the tensor's end, and is a number for that reason. */
+/* Prefetch memory where the hardware does not: its prefetcher starts over on each 4 KiB page, and
+ * cannot know which row comes next. This is only a hint: the address may be past the end of the
+ * tensor, and is an integer for that reason. */
 INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
 
 INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
@@ -163,7 +165,7 @@ INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non
         line_pair(u, tile, l, at, n - at, false, NULL);
 }
 
-/* next[]: the row behind this one, if not NULL. Its beginning is fetched on the way. */
+/* next[]: the row after this one, if not NULL. Its beginning is prefetched meanwhile. */
 INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                      uintptr_t *next)
 {
@@ -206,7 +208,7 @@ INLINE T combined_lanes(use u, V a)
 
 INLINE T combined_two(use u, T a, T b) { return is_max(u) ? (b > a ? b : a) : a + b; }
 
-/* BLOCK partial sums as one: element i with i + BLOCK / 2, and so on down to i with i + 1. */
+/* Reduce BLOCK partial sums to one: element i with i + BLOCK / 2, and so on to i with i + 1. */
 INLINE T combined_block(use u, VV *sums)
 {
     for (int width = PAIRS / 2; width > 0; width /= 2)
@@ -216,8 +218,8 @@ INLINE T combined_block(use u, VV *sums)
                      : combined_lanes(u, combined(u, sums[0].a, sums[0].b));
 }
 
-/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Moves the line on. A line that is
- * only read is fetched ahead; where it is written as well, or converted, it does not pay. */
+/* Up to VJPI_CHAIN blocks of a line; their sum goes to chain[]. Advances the line. Prefetches a
+ * line that is only read; if it is also written, or converted, prefetching does not pay. */
 INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                         T *chain)
 {
@@ -260,8 +262,9 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         chain[i] = combined_block(u, sums[i]);
 }
 
-/* The sums of a whole line: its chains in a binary tree, kept as in a binary counter: level[j]
- * holds the sum of a finished subtree, and a subtree joins its equal as soon as there is one. */
+/* The sums of a whole line: its chains are added in a binary tree that works like a binary counter:
+ * level[j] holds the sum of a finished subtree, and two subtrees of equal size are added as soon as
+ * both exist. */
 INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                        T *total)
 {
@@ -292,9 +295,9 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* May this tile's FULL outputs bypass the caches? A sum's elements must keep their places, so that
- * no element may be done ahead of the blocks there. A short row that begins or ends within a cache
- * line had better not: the line is written in parts. */
+/* May this tile's FULL outputs bypass the caches? The elements of a sum must keep their places, so
+ * none may be processed ahead of the blocks there. A short row that starts or ends within a cache
+ * line should not: the line would be written in parts. */
 INLINE bool can_bypass(use u, const vjpi_tile *tile, const line *l)
 {
     if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
@@ -303,7 +306,7 @@ INLINE bool can_bypass(use u, const vjpi_tile *tile, const line *l)
     return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
 }
 
-/* +0 in the FULL outputs of a row from element n on. */
+/* Store +0 in the FULL outputs of a row from element n on. */
 INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t n)
 {
     EVERY
@@ -315,13 +318,12 @@ INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t 
         }
 }
 
-INLINE void map_body(use u, const vjpi_tile *tile)
+INLINE void map_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             map_line(u, tile, &l, n, bypass, NULL);
@@ -334,14 +336,13 @@ INLINE void map_body(use u, const vjpi_tile *tile)
 }
 
 /* sums: of sum i, row r at [i * rows + r]. */
-INLINE void along_body(use u, const vjpi_tile *tile)
+INLINE void along_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             along_line(u, tile, &l, n, bypass, total);
@@ -354,8 +355,8 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     }
 }
 
-/* One pair in each of `rows` rows, the terms added to the sums of their columns, top to bottom: of
- * sum i, column c at [i * n + c], except that whole pairs stay as they are in registers until
+/* One pair in each of `rows` rows: its terms are added to the sums of their columns, top to bottom.
+ * Column c of sum i is at [i * n + c], except that whole pairs keep their register order until
  * order_sums. */
 INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T *sums,
                         ptrdiff_t at, ptrdiff_t some, bool non_temporal)
@@ -432,9 +433,9 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool n
         across_pair(u, tile, l, rows, sums, at, n - at, false);
 }
 
-/* Several rows at once: the sums are loaded and stored less often, and more rows of memory are under
- * way. It pays where rows are apart, but not by whole pages: those would meet in the same few lines
- * of the caches. */
+/* Several rows at once: the sums are loaded and stored less often, and more cache lines are in
+ * flight. It pays where rows are not adjacent, unless they are whole pages apart: those would
+ * compete for the same few cache sets. */
 INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
     bool can = is_pass(u) && tile->repeated == 0 && !u.op->blocks;
@@ -445,21 +446,20 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     return can;
 }
 
-INLINE void across_body(use u, const vjpi_tile *tile)
+INLINE void across_body(use u, const vjpi_tile *tile, char *copies)
 {
     line l;
-    copies c;
     ptrdiff_t row = 0;
     if (takes_several_rows(u, tile))
         for (; row + ROWS <= tile->rows; row += ROWS) {
-            line_begin(u, tile, row, &l, &c);
+            line_begin(u, tile, row, &l, copies);
             if (tile->non_temporal)
                 across_lines(u, tile, &l, ROWS, true);
             else
                 across_lines(u, tile, &l, ROWS, false);
         }
     for (; row < tile->rows; row++) {
-        line_begin(u, tile, row, &l, &c);
+        line_begin(u, tile, row, &l, copies);
         bool bypass = can_bypass(u, tile, &l);
         if (u.op->blocks)
             across_lines(u, tile, &l, 1, bypass);
@@ -472,47 +472,61 @@ INLINE void across_body(use u, const vjpi_tile *tile)
 
 /* ---- whole rows --------------------------------------------------------------------------- */
 
-/* The values that pass `part` leaves for a row, put where the parts behind it find them. */
+/* Start a line whose row values are already known, without going through memory. */
+INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *values, line *l,
+                      char *copies)
+{
+    line_begin(u, tile, row, l, copies);
+    EVERY
+    for (int v = 0; v < u.op->nvalues; v++)
+        l->scalar[u.op->nin + u.op->nout + v] = values[v];
+}
+
+/* The values that pass `part` leaves for a row. */
 INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
-                     bool fetches, copies *c)
+                     bool fetches, T *values, char *copies)
 {
     const use u = { op, part, true, false };
-    T values[VJPI_MAX_SUMS];
-    int first = op->nin + op->nout;
+    T *made = values;
     line l;
     if (!(tile->passes >> part & 1))
         return;
     for (int p = 0; p < part; p++)
-        first += VJPI_REDUCTIONS(op->reductions[p]);
+        made += VJPI_REDUCTIONS(op->reductions[p]);
     ptrdiff_t n = row_length(u, tile, row);
-    line_begin(u, tile, row, &l, c);
+    row_begin(u, tile, row, values, &l, copies);
     if (fetches)
-        along_line(u, tile, &l, n, true, values);
+        along_line(u, tile, &l, n, true, made);
     else
-        along_line(u, tile, &l, n, false, values);
-    for (int i = 0; i < term_count(u); i++)
-        memcpy(tile->data[first + i] + row * tile->row_step[first + i], &values[i], sizeof(T));
+        along_line(u, tile, &l, n, false, made);
 }
 
-/* Fetching is for rows that are longer than what is fetched at once. */
-INLINE void row_body(const signature *op, const vjpi_tile *tile)
+/* Leave the values for PER_ROW outputs. */
+INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t row, const T *values)
+{
+    EVERY
+    for (int v = 0; v < op->nvalues; v++) {
+        int i = op->nin + op->nout + v;
+        memcpy(tile->data[i] + row * tile->row_step[i], &values[v], sizeof(T));
+    }
+}
+
+/* Prefetch only for rows that are longer than the amount prefetched at once. */
+INLINE void row_body(const signature *op, const vjpi_tile *tile, char *copies)
 {
     const use last = { op, op->npasses - 1, true, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
-    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD, writes = false;
+    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
-    copies c;
-    for (int i = op->nin; i < op->nin + op->nout; i++)
-        writes = writes || (is_written(last, i) && !(tile->repeated >> i & 1));
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
+        T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
         for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
             if (part < op->npasses - 1)
-                row_pass(op, part, tile, row, fetches, &c);
-        if (!writes)
-            continue;
+                row_pass(op, part, tile, row, fetches, values, copies);
+        store_values(op, tile, row, values);
         ptrdiff_t n = row_length(last, tile, row);
-        line_begin(last, tile, row, &l, &c);
+        row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         if (!can_bypass(last, tile, &l))

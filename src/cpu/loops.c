@@ -17,7 +17,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
 
-/* UNROLL: pairs of vectors; EVERY: operands, whose number and roles are constant; ONCE: not at all. */
+/* UNROLL: loops over pairs of vectors; EVERY: over operands, whose number and roles are constant;
+ * ONCE: no unrolling. */
 #if defined(__clang__)
 #define ONCE _Pragma("clang loop unroll(disable)")
 #define UNROLL _Pragma("clang loop unroll_count(8)")
@@ -62,7 +63,7 @@ static const int OWN_DTYPE = JOIN(CODE_, VJPI_DTYPE);
 #define STORE_SOME_T JOIN(store_some_, VJPI_COMPUTE)
 #define STREAM_T JOIN(stream_, VJPI_COMPUTE)
 
-/* A pair in order as the set's dtype has it, and back. */
+/* A pair in order converted to the order of the set's dtype, and back. */
 #if VJPI_COMPUTE_F64
 INLINE VV to_own_order(VV v) { return v; }
 INLINE VV from_own_order(VV v) { return v; }
@@ -155,7 +156,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 
 /* ---- ops.def -> kernels ------------------------------------------------------------------- */
 
-/* What each tensor is to a kernel, and how it is stored. Row operands come converted. */
+/* The role of each tensor in a kernel, and how it is stored. Row operands are already converted. */
 #define IN(name, variable, dtype, shape) { VJPI_ROLE_##shape, STORED_##dtype },
 #define OPT(name, variable, dtype, shape, value) { VJPI_ROLE_##shape, STORED_##dtype },
 #define FULL(name, dtype, shape, ...) { VJPI_FULL, STORED_##dtype },
@@ -165,22 +166,24 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     static const tensor_code name##_tensors[] = { inputs outputs };
 #include "ops.def"
 
-/* The kernels of one operator, for one answer to CHOICE, with or without mixed dtypes. */
+/* The kernels of one operator, for one value of CHOICE, with or without mixed dtypes. */
 #define NAME(name, kind, variant) NAME_(name, kind, variant, VJPI_DTYPE, VJPI_ISA)
 #define NAME_(...) NAME__(__VA_ARGS__)
 #define NAME__(name, kind, variant, dtype, isa) vjpi_##name##variant##_##kind##_##dtype##_##isa
+#define NOPERANDS(name) (sizeof(name##_tensors) / sizeof(name##_tensors[0]) + name##_nvalues)
 #define KERNEL(name, kind, variant, needed, call)                           \
     static void NAME(name, kind, variant)(const vjpi_tile *tile)            \
     {                                                                       \
         static const signature *const op = &NAME(name, signature, variant); \
+        _Alignas(64) char copies[NOPERANDS(name) * COPY_SIZE];              \
         if (needed)                                                         \
             call;                                                           \
     }
 #define PASS(name, part, variant)                                                               \
     KERNEL(name, along##part, variant, part < name##_npasses,                                   \
-           along_body((use){ op, part, part < name##_npasses - 1, true }, tile))                \
+           along_body((use){ op, part, part < name##_npasses - 1, true }, tile, copies))                \
     KERNEL(name, across##part, variant, part < name##_npasses,                                  \
-           across_body((use){ op, part, false, true }, tile))
+           across_body((use){ op, part, false, true }, tile, copies))
 /* A long formula is compiled once per part; kernels call it, a block of elements at a time. */
 #define BLOCK_OF(name, part_name, part, variant, needed)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
@@ -214,10 +217,10 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 1, variant)                                                                       \
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
-    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile)) \
-    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile))         \
+    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile, copies)) \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile, copies))         \
     KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
-           map_body((use){ op, PER_ROWS, false, false }, tile))
+           map_body((use){ op, PER_ROWS, false, false }, tile, copies))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define THEN , 0
@@ -228,7 +231,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     KERNELS(name, 1, true, _chosen_mixed, outputs)
 #include "ops.def"
 
-/* What an operator does not need is NULL here, and the compiler drops it. */
+/* Kernels that an operator does not need are NULL here, and the compiler drops them. */
 #define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
 #define EITHER(name, kind, variant, needed)                               \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest.c - which dims span the tiles, how large tiles are, and the walk over them. */
+/* nest.c - which dims span the tiles, how large the tiles are, and how they are walked. */
 #include <string.h>
 
 #include "cpu/nest.h"
 
 #define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
-#define CACHE_SIZE 8388608    /* bytes that a unit may read twice and still find in some cache */
-#define NEAR_CACHE_SIZE 786432 /* the same for the cache next to the core */
+#define CACHE_SIZE 8388608    /* bytes that a unit may read twice and still find in a cache */
+#define NEAR_CACHE_SIZE 786432 /* the same for the nearest cache */
 #define LEAST_COLUMNS 256     /* of a unit that does not fit: short runs of memory cost more */
-#define LEAST_RUN 2048        /* bytes of memory in a row that leave the nearer cache worth while */
+#define LEAST_RUN 2048        /* contiguous bytes from which using the nearer cache pays */
 
 /* ---- choosing dims ------------------------------------------------------------------------ */
 
@@ -25,7 +25,7 @@ static bool all_dense(const vjpi_loop *loop, const vjpi_dim *dim, uint32_t tile)
     return true;
 }
 
-/* Which dims are meant: all, or those that are (are not) in a set. */
+/* Which dims are selected: all, or those that are (are not) in a set. */
 typedef struct dims {
     int set;
     bool in;
@@ -119,8 +119,8 @@ static void cut_packed(vjpi_nest *nest, uint32_t tile, int64_t most_rows)
     nest->inner.block = nest->inner.n < n ? nest->inner.n : n;
 }
 
-/* Blocks of whole cache lines where there are several: two blocks that met within a line would
- * spoil each other's non-temporal stores. */
+/* Blocks of whole cache lines where there are several: two blocks that share a line would spoil
+ * each other's non-temporal stores. */
 static void cut(vjpi_edge *edge, int64_t block)
 {
     block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
@@ -143,7 +143,7 @@ static void add_edge(vjpi_nest *nest, vjpi_edge *edge)
     add_axis(nest, (edge->n + edge->block - 1) / edge->block, edge->step, edge->block);
 }
 
-/* The other dims that are wanted, as axes. */
+/* The other selected dims, as axes. */
 static void add_dims(const vjpi_loop *loop, int32_t inner, int32_t row, dims wanted,
                      vjpi_nest *nest)
 {
@@ -231,8 +231,8 @@ static void nest_whole_rows(const vjpi_loop *loop, uint32_t tile, int32_t axis, 
     end_steps(nest);
 }
 
-/* How many columns to sum and then to map: such that the nearer cache still holds them then, if that
- * leaves long enough runs of memory and rows do not meet in the same few of its lines. */
+/* How many columns to sum before mapping them: as many as the nearer cache can hold, if that leaves
+ * long enough runs of memory and rows do not compete for the same few of its sets. */
 static int64_t columns_of_unit(const vjpi_nest *nest, uint32_t inputs)
 {
     int64_t column = 0, least = LEAST_RUN;
@@ -257,7 +257,7 @@ bool vjpi_nest_row(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, int64_
     for (int32_t d = 0; d < axis; d++)
         if (loop->dims[d].reduced & VJPI_AXIS)
             return false; /* several dims, of which a tile has one */
-    /* An axis of length 1 is gone from the loop: each element is a row. */
+    /* An axis of length 1 was dropped from the loop: each element is a row. */
     if (axis >= 0 && axis == loop->ndim - 1 && all_dense(loop, &loop->dims[axis], tile)) {
         nest_whole_rows(loop, tile, axis, nest);
         return true;

@@ -2,16 +2,16 @@
 /* nest.h - a loop cut into tiles, and a walk over them.
  *
  * Two dims of the loop span a tile: `inner` (n) and `row` (rows). They are cut into blocks. Units
- * are tiles, or columns of tiles, that can be done in any order and on any thread; where a sum
- * runs over dims, the tiles of one unit are its steps, done in order. Every choice here
- * depends on shapes, strides and dtypes alone: so do the bits of a sum. */
+ * are tiles, or columns of tiles, that can be done in any order and on any thread; where a sum runs
+ * over dims, the tiles of one unit are its steps, done in order. Every choice here depends only on
+ * shapes, strides and dtypes, and so do the bits of a sum. */
 #ifndef VJPI_NEST_H
 #define VJPI_NEST_H
 
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
-/* Bytes of one packed operand in a tile; a quarter where more of them share the room. */
+/* Bytes of one packed operand in a tile; a quarter if more of them share the buffer. */
 #define VJPI_PACK_SIZE 4096
 #define VJPI_MAX_PACKED 5
 #define VJPI_PACKED_SIZE (VJPI_MAX_PACKED * VJPI_PACK_SIZE)
@@ -34,7 +34,7 @@ typedef struct vjpi_edge { /* a side of the tile */
 
 typedef struct vjpi_nest {
     vjpi_edge inner, row;
-    int32_t nunit_axes, naxes;      /* axes of units, then axes of steps; the last turns fastest */
+    int32_t nunit_axes, naxes;      /* axes of units, then axes of steps; the last varies fastest */
     vjpi_axis axes[VJP_MAX_DIMS + 2];
     int64_t nunits, nsteps;
     int32_t noperands;
@@ -45,7 +45,7 @@ typedef struct vjpi_nest {
     int32_t index_axis;             /* the axis that counts along them; -1: none does */
 } vjpi_nest;
 
-/* A place in the units or steps of a nest: indices, and each operand's address. */
+/* A position in the units or steps of a nest: indices, and each operand's address. */
 typedef struct vjpi_walk {
     int64_t index[VJP_MAX_DIMS + 2];
     char *at[VJPI_MAX_OPERANDS];
@@ -55,14 +55,14 @@ typedef struct vjpi_walk {
  * columns may be summed side by side; set: the dims that are summed, VJPI_AXIS or VJPI_SUMMED. */
 void vjpi_nest_map(const vjpi_loop *loop, uint32_t tile, vjpi_nest *nest);
 void vjpi_nest_fold(const vjpi_loop *loop, uint32_t tile, int set, int64_t width, vjpi_nest *nest);
-/* false: the loop has nothing but the axis, and it is strided, or the axis is several dims. */
+/* false: the loop has only the axis, and it is strided, or the axis consists of several dims. */
 bool vjpi_nest_row(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, int64_t width,
                    vjpi_nest *nest);
 /* Tiles of a few whole rows as the steps of one unit, whose columns are summed. false: the axis is
  * not dense, or the sums run over anything but the rows. */
 bool vjpi_nest_row_fold(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, vjpi_nest *nest);
 
-/* Begin at unit (step) `start`; go to the next. */
+/* Start at unit (step) `start`; advance to the next. */
 void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk);
 void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk);
 void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,
@@ -77,8 +77,8 @@ static inline int64_t vjpi_edge_length(const vjpi_edge *edge, const vjpi_walk *w
 }
 
 /* tile.c: the operands `tile` of the tile at `walk`, packed into `scratch` (VJPI_PACKED_SIZE bytes)
- * where they are not dense; those in `outputs` are written. vjpi_tile_end brings packed outputs to
- * their places. */
+ * where they are not dense; those in `outputs` are written. vjpi_tile_end copies packed outputs to
+ * their destination. */
 typedef struct vjpi_tile_operands {
     uint32_t tile, outputs;
 } vjpi_tile_operands;

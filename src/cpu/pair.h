@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pair.h - one pair of vectors of one operator: load, compute, store. Part of loops.c.
  *
- * A `signature` is what the compiler is to know of an operator, a `use` what it is to know of a
- * kernel. Everything here is inlined with constant ones, so that what it does not need vanishes. */
+ * A `signature` is what the compiler should know about an operator, a `use` what it should know
+ * about a kernel. Everything here is inlined with constant ones, so unneeded code is removed. */
 
 /* How the elements of a tensor are stored, by the words of ops.def. */
 enum {
@@ -20,7 +20,7 @@ typedef struct tensor_code {
     uint8_t role, storage;
 } tensor_code;
 
-/* A block of a line, out of line: heavy_block. */
+/* One block of a line, not inlined: heavy_block. */
 typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t n,
                             bool non_temporal, VV *sums);
 
@@ -46,7 +46,7 @@ INLINE int operand_count(use u) { return u.op->nin + u.op->nout + u.op->nvalues;
 INLINE bool is_pass(use u) { return u.part < u.op->npasses - 1; }
 INLINE bool is_max(use u) { return is_pass(u) && u.op->reductions[u.part] >= VJPI_MAXIMUM; }
 
-/* How many terms an element has: for the values that a pass reduces, or for the SUM outputs. */
+/* The number of terms per element: for the values that a pass reduces, or for the SUM outputs. */
 INLINE int term_count(use u)
 {
     int count = 0;
@@ -198,13 +198,16 @@ INLINE void store(use u, const vjpi_tile *tile, int i, char *p, VV v, ptrdiff_t 
                   bool non_temporal)
 {
     int storage = storage_of(u, i);
-    if (storage == STORED_WIDE && !(non_temporal && tile->dtypes[i] == VJP_F32))
+    if (storage == STORED_WIDE) /* as it turns out to be: kernels of long formulas always ask */
+        storage = tile->dtypes[i] == OWN_DTYPE ? STORED_SAME
+                  : tile->dtypes[i] == VJP_F32 ? STORED_T : STORED_WIDE;
+    if (storage == STORED_WIDE)
         store_mixed(tile->dtypes[i], p, v, some);
     else if (some && storage == STORED_T)
         store_some_T(p, v, some);
     else if (some)
         STORE_SOME(p, v, some);
-    else if (non_temporal && storage != STORED_SAME)
+    else if (non_temporal && storage == STORED_T)
         stream_T(p, v);
     else if (non_temporal)
         STREAM(p, v);
@@ -224,7 +227,7 @@ INLINE V lane_numbers(void)
 
 /* ---- one pair ----------------------------------------------------------------------------- */
 
-/* What a reduction starts from, and how it goes on. NaN is passed over by a maximum. */
+/* The identity of a reduction, and how it combines values. A maximum ignores NaN. */
 INLINE V identity(use u) { return k(is_max(u) ? (T)-INFINITY : (T)0); }
 
 INLINE V combined(use u, V a, V b)
@@ -239,7 +242,7 @@ INLINE VV combined_pair(use u, VV a, VV b)
     return (VV){ combined(u, a.a, b.a), combined(u, a.b, b.b) };
 }
 
-/* The first n elements of a pair; in the others what does not count. */
+/* The first n elements of a pair; the others become the identity. */
 INLINE VV keep_first(use u, VV v, ptrdiff_t n)
 {
     ptrdiff_t in_a = BY_PARITY ? (n + 1) / 2 : n < LANES ? n : LANES;
@@ -256,7 +259,7 @@ INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
     return (VV){ at + step, at + step + k(BY_PARITY ? 1 : LANES) };
 }
 
-/* Elements behind the end of their row, where rows run across the tile: v or, there, `instead`. */
+/* v, with `instead` in elements past the end of their row, where rows run across the tile. */
 INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, VV index,
                      ptrdiff_t some, VV v, V instead)
 {
@@ -270,10 +273,10 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t 
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the terms in terms[]. `start`: the position along the tile's axis of the pair's first
- * element. some > 0: that many elements only. */
-INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, ptrdiff_t start,
-                 ptrdiff_t some, bool non_temporal, VV *terms)
+ * and leave the terms in terms[]. scalars[]: the row operands that are one number. `start`: the
+ * position along the tile's axis of the pair's first element. some > 0: only that many elements. */
+INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scalars, ptrdiff_t at,
+                 ptrdiff_t start, ptrdiff_t some, bool non_temporal, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
@@ -284,9 +287,7 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, 
         if (!is_read(u, i))
             continue;
         if (u.scalars && is_row_operand(u, i)) {
-            T value;
-            memcpy(&value, data[i], sizeof(value));
-            in_a[nread] = in_b[nread] = k(value);
+            in_a[nread] = in_b[nread] = k(scalars[i]);
         } else {
             VV v = load(u, tile, i, data[i] + at * size_of(u, tile, i), some);
             in_a[nread] = v.a;

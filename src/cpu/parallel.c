@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parallel.c - who runs the tasks: the caller's parallel-for, OpenMP or the calling thread.
+/* parallel.c - run tasks with the caller's parallel-for, with OpenMP or on the calling thread.
  *
- * What a task computes does not depend on who runs it, nor on how many there are. */
+ * What a task computes does not depend on which thread runs it or on the number of threads. */
 #include <unistd.h>
 
 #include "cpu/stage.h"
@@ -9,8 +9,8 @@
 #if defined(VJPI_OPENMP)
 #include <omp.h>
 
-/* A forked child inherits OpenMP's bookkeeping without its threads, and waits for them for ever.
- * So a process that is not the one that loaded the library does its work itself. */
+/* A forked child inherits OpenMP's bookkeeping without its threads, and would wait for them
+ * forever. So a process other than the one that loaded the library works on the calling thread. */
 static pid_t loading_process;
 
 __attribute__((constructor)) static void remember_process(void)
@@ -31,8 +31,8 @@ int32_t vjpi_most_threads(int32_t num_threads)
     return smaller(wanted, smaller(omp_get_thread_limit(), VJPI_MAX_TASKS));
 }
 
-/* As many for few tasks as for many: GNU's runtime allocates, and starts or ends threads, whenever
- * a team has another size than the one before. */
+/* The team has the same size for few tasks as for many: GNU's runtime allocates, and starts or ends
+ * threads, whenever the team size changes. */
 static int32_t openmp_threads(const vjp_context *ctx)
 {
     if (omp_in_parallel() || getpid() != loading_process)

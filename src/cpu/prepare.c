@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare.c - a call becomes stages. How it is cut depends on its shapes, strides and dtypes alone,
- * and so do the bits of its sums. */
+/* prepare.c - turn a call into stages. How it is split depends only on its shapes, strides and
+ * dtypes, and so do the bits of its sums. */
 #include <string.h>
 
 #include "cpu/stage.h"
@@ -8,16 +8,16 @@
 #ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
 #define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
 #endif
-#define FEW_UNITS 32         /* fewer: cut sums into segments, so that threads can share them */
-#define SPLIT_ELEMENTS (1 << 20) /* fewest to do a row operator with few rows pass by pass */
+#define FEW_UNITS 32         /* with fewer, sums are split into segments for threads to share */
+#define SPLIT_ELEMENTS (1 << 20) /* with fewer, few rows are not done pass by pass */
 #define FEW_ROWS 8
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
-#define WIDE_TASKS 16        /* most tasks that have their rooms there */
+#define WIDE_TASKS 16        /* the most tasks whose buffers are there */
 
 /* ---- stages ------------------------------------------------------------------------------- */
 
-/* How many tasks to make of units that hold so many elements together. */
+/* How many tasks to make of units with this many elements in total. */
 static int64_t task_count(int64_t nunits, int64_t elements)
 {
     int64_t tasks = elements / TASK_ELEMENTS;
@@ -43,7 +43,7 @@ static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operan
     add_stage(plan, vjpi_map_units, nest, plan->nests[nest].nunits, elements)->operands = operands;
 }
 
-/* Levels of a tree that takes so many rows of sums. */
+/* Levels of a tree for this many rows of sums. */
 static int32_t levels_for(int64_t rows)
 {
     int32_t levels = 1;
@@ -54,21 +54,21 @@ static int32_t levels_for(int64_t rows)
     return levels;
 }
 
-/* Bytes of the widest row of sums that leaves the workspace within its limit: sums over columns
- * read the longer runs of memory the more columns they take side by side. */
+/* Bytes of the widest row of sums that keeps the workspace within its limit: the more columns are
+ * summed side by side, the longer the runs of memory that are read. */
 static int64_t widest_sums(const vjpi_call *call, const vjpi_nest *narrow)
 {
     int64_t size = WIDEST, rows = levels_for(narrow->nsteps) + 1;
     double limit = vjpi_workspace_limit(call);
     if (narrow->sums_inner || narrow->packed)
         return VJPI_SUMS_SIZE;
-    /* each task's room, and a row for each of up to twice as many segments */
+    /* each task's buffer, and a row for each of up to twice as many segments */
     while (size > VJPI_SUMS_SIZE && (double)(WIDE_TASKS * (rows + 2) * size + 64) > limit)
         size /= 2;
     return size;
 }
 
-/* A stage that makes sums: where its tasks find room for them, and for the row arrays. */
+/* A stage that computes sums: where its tasks keep them, and the row arrays. */
 static vjpi_stage *add_sums(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index,
                             vjpi_fold fold, int64_t nunits, int64_t elements)
 {
@@ -87,7 +87,7 @@ static vjpi_stage *add_sums(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t ne
     return stage;
 }
 
-/* Give the stage's room arrays of so many rows. */
+/* Make room in the stage's buffer for arrays of this many rows. */
 static void add_arrays(vjpi_cpu_plan *plan, vjpi_stage *stage, int64_t capacity)
 {
     stage->capacity = capacity;
@@ -95,7 +95,7 @@ static void add_arrays(vjpi_cpu_plan *plan, vjpi_stage *stage, int64_t capacity)
         stage->room_size += plan->row_arrays * capacity * (int64_t)plan->set->compute_size;
 }
 
-/* Into how many segments a fold is cut: few units alone could not be shared. */
+/* The number of segments of a fold: a few units could not be shared among threads. */
 static int64_t segments_of(const vjpi_nest *nest, int64_t elements)
 {
     if (nest->nunits >= FEW_UNITS || elements < 2 * TASK_ELEMENTS)
@@ -105,7 +105,7 @@ static int64_t segments_of(const vjpi_nest *nest, int64_t elements)
     return segments < nest->nsteps ? segments : nest->nsteps;
 }
 
-/* A fold over a nest: units x segments and, if there are several, the segments together. */
+/* A fold over a nest: units x segments and, if there are several segments, their sum. */
 static void add_fold(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index, vjpi_fold fold,
                      vjpi_tile_operands operands, int64_t elements, int64_t capacity)
 {
@@ -134,7 +134,7 @@ static uint32_t with_role(const vjpi_op *op, int role)
     return operands;
 }
 
-/* The tensors that a tile has an element of for each of its own. */
+/* The tensors that have one element per element of a tile. */
 static vjpi_tile_operands tile_operands(const vjpi_op *op)
 {
     uint32_t outputs = with_role(op, VJPI_FULL);
@@ -161,7 +161,7 @@ static vjpi_fold sum_fold(const vjpi_call *call)
 
 /* ---- folds -------------------------------------------------------------------------------- */
 
-/* Nothing to read, but sums of nothing to write. */
+/* Nothing to read, but empty sums to write. */
 static void add_zero(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     vjpi_nest *nest = &plan->nests[0];
@@ -185,7 +185,7 @@ static void add_zero(const vjpi_call *call, vjpi_cpu_plan *plan)
         add_stage(plan, vjpi_zero_units, 0, nest->nunits, 0)->operands.outputs = sums;
 }
 
-/* A fold of the last pass over nest `nest_index`: as wide as pays. */
+/* A fold of the last pass over nest `nest_index`, as wide as is worthwhile. */
 static void add_sum_fold(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile_operands operands,
                          int32_t nest_index, vjpi_cpu_plan *plan)
 {
@@ -199,7 +199,7 @@ static void add_sum_fold(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile
     fold.nsegments = segments_of(nest, call->elements);
     if (nest->sums_inner && nest->nunits * fold.nsegments < FEW_UNITS &&
         call->elements >= 2 * TASK_ELEMENTS) {
-        /* rows that cannot be cut: fewer of them a unit, which leaves the order of each row's sum */
+        /* rows that cannot be split: fewer per unit, which keeps the order of each row's sum */
         int64_t rows = (nest->row.n * fold.nsegments + FEW_UNITS - 1) / FEW_UNITS;
         vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, rows, nest);
     }
@@ -208,7 +208,7 @@ static void add_sum_fold(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Rows whose operands a task's room has arrays for. */
+/* The number of rows whose operands fit in the arrays of a task's buffer. */
 static int64_t room_rows(const vjpi_cpu_plan *plan)
 {
     return VJPI_ARRAYS_SIZE / (plan->row_arrays * (int64_t)plan->set->compute_size);
@@ -225,7 +225,7 @@ static int64_t most_reductions(const vjpi_op *op)
     return most;
 }
 
-/* Rows in blocks of whole rows, or of columns: all passes while the cache has the data. */
+/* Rows in blocks of whole rows, or of columns: all passes while the data is in the cache. */
 static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     vjpi_tile_operands operands = tile_operands(call->op);
@@ -248,7 +248,7 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
         return true;
     }
     size = widest_sums(call, nest);
-    while (size > VJPI_SUMS_SIZE) { /* as wide as leaves enough units to share among threads */
+    while (size > VJPI_SUMS_SIZE) { /* as wide as leaves enough units for all threads */
         vjpi_nest_row(&loop, inputs, operands.tile, size / compute / sums, nest);
         if (nest->nunits >= FEW_ROWS)
             break;
@@ -264,7 +264,7 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
     return true;
 }
 
-/* Rows whose columns are summed as well: a few whole rows at a time. */
+/* Rows whose columns are also summed: a few whole rows at a time. */
 static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     vjpi_tile_operands operands = tile_operands(call->op);
@@ -282,7 +282,7 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
 }
 
 /* Stage by stage, with arrays of all rows in the workspace: one strided row, few long ones, an axis
- * of several dims, or sums that run across rows as well as along them. */
+ * of several dims, or sums that run both across and along rows. */
 static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     const vjpi_op *op = call->op;
@@ -333,6 +333,9 @@ static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
     for (int32_t i = 0; i < call->ntensors + call->op->nvalues; i++)
         if (i >= call->ntensors || call->op->tensors[i].shape_rule == VJP_SHAPE_ROW)
             plan->array_of[i] = (uint8_t)plan->row_arrays++;
+    plan->gathers = call->passes + 1 != 1u << (call->op->npasses - 1);
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        plan->gathers = plan->gathers || plan->array_of[i] != VJPI_NO_ARRAY;
 }
 
 static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)

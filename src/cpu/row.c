@@ -7,14 +7,15 @@
 #define NEAREST_CACHE 32768 /* bytes */
 #define MOST_ROWS 64        /* taken through the passes together */
 
-/* A part of a tile of whole rows: `count` of them from row `first` on. */
-static vjpi_tile some_rows(const vjpi_tile *tile, int64_t first, int64_t count)
+/* Let a tile of whole rows begin `rows` further down. Its row operands are arrays, and stay. */
+static void move_down(const vjpi_nest *nest, uint32_t operands, int64_t rows, vjpi_tile *tile,
+                      vjpi_walk *walk)
 {
-    vjpi_tile part = *tile;
-    part.rows = count;
-    for (int32_t i = 0; i < VJPI_MAX_TENSORS; i++)
-        part.data[i] += first * part.row_step[i];
-    return part;
+    for (int32_t i = 0; i < nest->noperands; i++) {
+        walk->at[i] += rows * nest->row.step[i];
+        if (operands >> i & 1)
+            tile->data[i] = walk->at[i];
+    }
 }
 
 /* The values of a tile's rows, pass by pass, into their arrays. */
@@ -39,55 +40,70 @@ static void row_passes(const vjpi_cpu_plan *plan, const vjpi_tile *tile, char *a
     }
 }
 
-/* How many rows to take through all passes before the next: those that a near cache holds. */
+/* How many rows to take through all passes at a time: as many as a near cache holds. */
 static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_tile *tile, int64_t capacity)
 {
     int64_t row_size = tile->n * (int64_t)plan->set->compute_size;
     int64_t rows = NEAREST_CACHE / row_size < MOST_ROWS ? NEAREST_CACHE / row_size : MOST_ROWS;
     if (plan->kernels->row)
-        rows = capacity; /* the kernel takes one after the other itself */
+        rows = capacity; /* the kernel itself takes them one by one */
     return rows < 1 ? 1 : rows < capacity ? rows : capacity;
 }
 
-/* The axis is dense in memory: whole rows, as many as their arrays have room for. */
+/* Some whole rows from their inputs to their outputs. */
+static void do_rows(const vjpi_job *job, const vjpi_stage *stage, char *const *at,
+                    const vjpi_tile *tile, char *room)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    const int64_t *step = plan->nests[stage->nest].row.step;
+    if (plan->gathers)
+        vjpi_arrays_gather(job, at, step, tile->rows, room, stage->capacity);
+    if (plan->kernels->row) {
+        plan->kernels->row(tile);
+    } else {
+        row_passes(plan, tile, room, stage->capacity);
+        if (stage->operands.outputs & plan->facts)
+            plan->kernels->map(tile);
+    }
+    if (plan->per_row)
+        vjpi_arrays_finish(job, at, step, tile->rows, room, stage->capacity);
+}
+
+/* The axis is dense in memory: whole rows, as many as fit in their arrays. */
 void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                     char *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    int64_t capacity = stage->capacity, compute = (int64_t)plan->set->compute_size;
-    vjpi_tile tile = vjpi_first_tile(job);
+    int64_t capacity = stage->capacity;
+    vjpi_tile tile;
     vjpi_walk walk;
-    char *at[VJPI_MAX_OPERANDS];
+    vjpi_first_tile(job, &tile);
     tile.non_temporal = job->non_temporal;
     vjpi_walk_units(nest, job->data, begin, &walk);
-    walk.index[nest->inner.axis] = 0; /* not cut: a step of its own */
+    walk.index[nest->inner.axis] = 0; /* the inner dim is not split: one step */
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
-        int64_t most = rows_at_once(plan, &tile, capacity);
-        for (int64_t row = 0; row < tile.rows; row += most) {
-            int64_t count = tile.rows - row < most ? tile.rows - row : most;
-            vjpi_tile part = some_rows(&tile, row, count);
-            for (int32_t i = 0; i < nest->noperands; i++)
-                at[i] = walk.at[i] + row * nest->row.step[i];
-            vjpi_arrays_gather(job, at, nest->row.step, count, room, capacity);
-            vjpi_arrays_attach(plan, room, capacity, compute, &part);
-            if (plan->kernels->row) {
-                plan->kernels->row(&part);
-            } else {
-                row_passes(plan, &part, room, capacity);
-                if (stage->operands.outputs & plan->facts)
-                    plan->kernels->map(&part);
-            }
-            vjpi_arrays_finish(job, at, nest->row.step, count, room, capacity);
+        int64_t rows = tile.rows, most = rows_at_once(plan, &tile, capacity);
+        vjpi_arrays_attach(plan, room, capacity, (int64_t)plan->set->compute_size, &tile);
+        int64_t row = 0;
+        for (; row + most < rows; row += most) {
+            tile.rows = most;
+            do_rows(job, stage, walk.at, &tile, room);
+            move_down(nest, stage->operands.tile, most, &tile, &walk);
         }
+        tile.rows = rows - row;
+        do_rows(job, stage, walk.at, &tile, room);
+        if (unit + 1 == end)
+            break;
+        move_down(nest, stage->operands.tile, -row, &tile, &walk);
         vjpi_next_unit(nest, &walk);
     }
 }
 
 /* The values that one pass leaves for the columns of a unit. */
 static void column_pass(const vjpi_job *job, const vjpi_stage *stage, int32_t part,
-                        const vjpi_walk *unit, const vjpi_tile *tile, int64_t width, char *room)
+                        const vjpi_walk *unit, vjpi_tile *tile, int64_t width, char *room)
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
@@ -101,7 +117,7 @@ static void column_pass(const vjpi_job *job, const vjpi_stage *stage, int32_t pa
     fold.is_max = plan->op->reductions[part] >= VJPI_MAXIMUM;
     size_t size = (size_t)width * plan->set->compute_size;
     const char *sums =
-        vjpi_sum_steps(job, stage, &fold, unit, 0, nest->nsteps, *tile, room, NULL);
+        vjpi_sum_steps(job, stage, &fold, unit, 0, nest->nsteps, tile, room, NULL);
     for (int32_t i = 0; i < fold.nsums; i++)
         memcpy(vjpi_array(plan, first + i, arrays, stage->capacity), sums + (size_t)i * size, size);
 }
@@ -113,19 +129,23 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
     char *arrays = vjpi_room_arrays(nest, room);
-    vjpi_tile tile = vjpi_first_tile(job);
+    vjpi_tile tile;
     vjpi_walk unit_walk, walk;
+    vjpi_first_tile(job, &tile);
+    vjpi_arrays_attach(plan, arrays, stage->capacity, 0, &tile);
     vjpi_walk_units(nest, job->data, begin, &unit_walk);
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t width = vjpi_edge_length(&nest->inner, &unit_walk);
-        vjpi_arrays_gather(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
-        vjpi_arrays_attach(plan, arrays, stage->capacity, 0, &tile);
+        if (plan->gathers)
+            vjpi_arrays_gather(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         for (int32_t part = 0; part < plan->op->npasses - 1; part++)
             if (plan->passes >> part & 1)
                 column_pass(job, stage, part, &unit_walk, &tile, width, room);
-        vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
+        if (plan->per_row)
+            vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
-        for (int64_t step = 0; step < nest->nsteps && plan->kernels->map; step++) {
+        int64_t nsteps = stage->operands.outputs & plan->facts ? nest->nsteps : 0;
+        for (int64_t step = 0; step < nsteps; step++) {
             tile.non_temporal = job->non_temporal;
             vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
             plan->kernels->map(&tile);
@@ -136,13 +156,14 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
     }
 }
 
-/* Before a tile of whole rows is mapped and its columns are summed: the values of its rows. */
+/* Compute the values of a tile's whole rows, before it is mapped and its columns are summed. */
 static void prepare_rows(const vjpi_job *job, const vjpi_stage *stage, const vjpi_walk *walk,
                          char *room, vjpi_tile *tile)
 {
     const vjpi_cpu_plan *plan = job->plan;
     const int64_t *step = plan->nests[stage->nest].row.step;
-    vjpi_arrays_gather(job, walk->at, step, tile->rows, room, stage->capacity);
+    if (plan->gathers)
+        vjpi_arrays_gather(job, walk->at, step, tile->rows, room, stage->capacity);
     vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, tile);
     row_passes(plan, tile, room, stage->capacity);
 }

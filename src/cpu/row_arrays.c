@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* row_arrays.c - what belongs to a row: row inputs, the values that passes leave, PER_ROW outputs.
+/* row_arrays.c - per-row data: row inputs, the values that passes leave, PER_ROW outputs.
  *
- * Whatever their dtypes and strides, kernels see them as arrays of the compute type with an element
- * per row: in a task's room for some rows or, where a pass over the rows is a stage of its own, in
- * the workspace for all of them. */
+ * Whatever their dtypes and strides, kernels see them as arrays of the compute type with one
+ * element per row: in a task's buffer for some rows or, where a pass over the rows is a separate
+ * stage, in the workspace for all of them. */
 #include "cpu/stage.h"
 
 static double get(const vjpi_cpu_plan *plan, const char *array, int64_t i)
@@ -53,7 +53,7 @@ void vjpi_arrays_gather(const vjpi_job *job, char *const *at, const int64_t *ste
         if (plan->op->roles[i] == VJPI_ROW_END)
             limit_ends(job, at, step, n, array);
     }
-    for (int32_t v = 0; v < plan->op->nvalues; v++) /* what a pass left out leaves */
+    for (int32_t v = 0; v < plan->op->nvalues; v++) /* what a skipped pass leaves */
         plan->set->clear[0](vjpi_array(plan, plan->ntensors + v, arrays, capacity), n);
 }
 
@@ -74,14 +74,16 @@ void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *ste
                         char *arrays, int64_t capacity)
 {
     const vjpi_cpu_plan *plan = job->plan;
-    static const double nothing = 0; /* read in place of elements, which do not matter here */
-    vjpi_tile tile = vjpi_first_tile(job);
-    if (!plan->per_row)
-        return;
+    static const double nothing = 0; /* read instead of the elements, which do not matter here */
+    vjpi_tile tile;
+    vjpi_first_tile(job, &tile);
+    tile.non_temporal = tile.axis_inner = false;
+    tile.axis_row = tile.index = 0;
     tile.rows = 1;
     tile.n = n;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         tile.data[i] = (char *)(uintptr_t)&nothing;
+        tile.row_step[i] = 0;
         tile.repeated |= 1u << i;
     }
     for (int32_t i = 0; i < plan->ntensors; i++)
@@ -97,7 +99,7 @@ void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *ste
 
 /* ---- stages over all rows ----------------------------------------------------------------- */
 
-/* Do `visit` with each run of rows of the units: the caller's tensors at at[], arrays at theirs. */
+/* Call `visit` for each run of rows of the units: at[] has the tensors, then the arrays. */
 static void each_run(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
                      void (*visit)(const vjpi_job *, char *const *, const int64_t *, int64_t, char *,
                                    int64_t))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tile.c - the operands of one tile: in place where they are dense, else copied.
+/* tile.c - the operands of one tile: used directly where they are dense, else copied.
  *
  * A strided input is gathered into a small dense buffer, a strided output is computed there and
  * scattered. The copy runs along whichever of its two sides is closer in memory, so that a
@@ -11,7 +11,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define FETCH_ROWS 32 /* prefetch distance: the hardware does not foresee lines that are apart */
+#define FETCH_ROWS 32 /* prefetch distance: the hardware does not predict lines that are apart */
 
 /* to[r * to_row + c * to_step] = from[...] for r < rows, c < n; steps in bytes, size constant. */
 INLINE void copy_elements(int64_t rows, int64_t n, const char *from, int64_t from_row,
@@ -34,7 +34,8 @@ static int64_t magnitude(int64_t a)
 static void copy(int64_t rows, int64_t n, const char *from, int64_t from_row, int64_t from_step,
                  char *to, int64_t to_row, int64_t to_step, int64_t size)
 {
-    /* Walk the strided side's nearer direction in the inner loop. */
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
+    /* The inner loop runs along the smaller stride of the strided side. */
     bool is_pack = to_step == size;
     int64_t row = is_pack ? from_row : to_row, step = is_pack ? from_step : to_step;
     if (rows > 1 && magnitude(row) < magnitude(step)) {
@@ -43,20 +44,14 @@ static void copy(int64_t rows, int64_t n, const char *from, int64_t from_row, in
         swap = from_row, from_row = from_step, from_step = swap;
         swap = to_row, to_row = to_step, to_step = swap;
     }
-    switch (size) {
-    case 1:
-        copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 1);
-        break;
-    case 2:
+    if (size == 2)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 2);
-        break;
-    case 4:
+    else if (size == 4)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 4);
-        break;
-    default:
-        assert(size == 8);
+    else if (size == 8)
         copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 8);
-    }
+    else
+        copy_elements(rows, n, from, from_row, from_step, to, to_row, to_step, 1);
 }
 
 void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_operands operands,
@@ -85,7 +80,7 @@ void vjpi_tile_begin(const vjpi_nest *nest, const vjpi_walk *walk, vjpi_tile_ope
             copy(tile->rows, tile->n, walk->at[i], nest->row.step[i], nest->inner.step[i],
                  tile->data[i], tile->row_step[i], nest->size[i], nest->size[i]);
         else
-            tile->non_temporal = false; /* it goes to the buffer first */
+            tile->non_temporal = false; /* computed in the buffer first */
     }
 }
 

@@ -2,8 +2,8 @@
 /* cuda.c - the CUDA backend: contexts, plans, runs. All of it is plain C over CUDA's runtime; the
  * kernels are in kernels.cu.
  *
- * A run queues one to three launches on the caller's stream and nothing else: no copy, no allocation,
- * no wait. Kernels are loaded when a plan is made, so that even the first run may be captured into
+ * A run queues a few launches on the caller's stream and nothing else: no copy, no allocation, no
+ * wait. Kernels are loaded when a plan is made, so that even the first run may be captured into
  * a graph. The caller's current device is left as it was. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -14,9 +14,20 @@
 
 #define LEAST_ARCH 80       /* that the kernels are built for */
 #define CLUSTER_ARCH 90     /* the first with clusters of blocks, */
-#define PORTABLE_CLUSTER 8  /* of so many everywhere, and of more on some */
-#define MOST_SHARED 90112   /* bytes of shared memory that a block asks for at most: every GPU has
-                               them */
+#define PORTABLE_CLUSTER 8  /* of this many everywhere, and of more on some */
+
+/* The backend's part of a context. */
+typedef struct cuda_context {
+    atomic_int error;    /* the last one of the device; 0: none */
+    int32_t arch;        /* that kernels are chosen for: 10 * major + minor */
+    char arch_name[16];
+    vjpi_cuda_limits limits;
+} cuda_context;
+
+static const cuda_context *state_of(const vjp_context *ctx)
+{
+    return (const cuda_context *)(const void *)ctx->state;
+}
 
 /* ---- errors and devices ------------------------------------------------------------------- */
 
@@ -26,13 +37,14 @@ static vjp_status device_error(vjp_context *ctx, cudaError_t error)
     if (error == cudaSuccess)
         return VJP_OK;
     (void)cudaGetLastError();
-    atomic_store_explicit(&ctx->error, (int)error, memory_order_relaxed);
+    atomic_store_explicit(&((cuda_context *)(void *)ctx->state)->error, (int)error,
+                          memory_order_relaxed);
     return VJP_DEVICE_ERROR;
 }
 
 static const char *error_name(const vjp_context *ctx)
 {
-    int error = atomic_load_explicit(&ctx->error, memory_order_relaxed);
+    int error = atomic_load_explicit(&state_of(ctx)->error, memory_order_relaxed);
     return error == 0 ? "" : cudaGetErrorName((cudaError_t)error);
 }
 
@@ -53,64 +65,18 @@ static void leave_device(const vjp_context *ctx, int caller)
 
 /* ---- contexts ----------------------------------------------------------------------------- */
 
-/* The device's own architecture, or less if VJP_CUDA_ARCH says so. */
-static vjp_status choose_arch(vjp_context *ctx, int own, vjpi_reason reason)
+/* The architecture, or less if `cap` says so. */
+static vjp_status cap_arch(const char *where, const char *cap, int32_t *arch, vjpi_reason reason)
 {
-    const char *cap = getenv("VJP_CUDA_ARCH");
     char *end;
-    if (own < LEAST_ARCH)
-        return vjpi_refuse(reason, VJP_NO_DEVICE,
-                           "CUDA: device %d has compute capability %d.%d, at least %d.%d is needed",
-                           (int)ctx->options.device_id, own / 10, own % 10, LEAST_ARCH / 10,
-                           LEAST_ARCH % 10);
-    ctx->arch = own;
-    if (cap && *cap) {
-        long arch = strtol(cap, &end, 10);
-        if (*end || arch < LEAST_ARCH || arch > 999)
-            return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                               "VJP_CUDA_ARCH: '%.32s' is not a number like 80 or 90", cap);
-        ctx->arch = arch < own ? (int32_t)arch : own;
-    }
-    snprintf(ctx->arch_name, sizeof(ctx->arch_name), "sm_%d", (int)ctx->arch);
+    if (!cap || !*cap)
+        return VJP_OK;
+    long named = strtol(cap, &end, 10);
+    if (*end || named < LEAST_ARCH || named > 999)
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: '%.32s' is not a number like 80 or 90",
+                           where, cap);
+    *arch = named < *arch ? (int32_t)named : *arch;
     return VJP_OK;
-}
-
-static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
-{
-    int count = 0, major = 0, minor = 0, id = ctx->options.device_id;
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaSuccess && (id < 0 || id >= count))
-        return vjpi_refuse(reason, VJP_NO_DEVICE,
-                           "options: there is no CUDA device %d, there %s %d",
-                           id, count == 1 ? "is" : "are", count);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, id);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, id);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        return vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s (%s)", cudaGetErrorString(error),
-                           cudaGetErrorName(error));
-    }
-    return choose_arch(ctx, 10 * major + minor, reason);
-}
-
-static const char *arch_name(const vjp_context *ctx)
-{
-    return ctx->arch_name;
-}
-
-/* ---- plans -------------------------------------------------------------------------------- */
-
-static const vjpi_cuda_kernels *kernels_of(const vjpi_call *call)
-{
-    switch (call->dtype) {
-#define DTYPE(name, suffix, ...)                                                        \
-    case VJP_##suffix:                                                                  \
-        return &vjpi_cuda_kernels_##name[call->op->formula][call->choice][call->wide];
-#include "dtypes.def"
-    }
-    return NULL;
 }
 
 /* Blocks of a cluster, at most: sixteen only where a whole one is known to fit. */
@@ -121,15 +87,81 @@ static int32_t most_cluster(int32_t arch)
     return arch < 110 ? VJPI_CUDA_CLUSTER : PORTABLE_CLUSTER;
 }
 
-/* Load a kernel now. Much shared memory, or a cluster above the portable size, must be asked for;
- * what is asked for only grows, since other plans use the same kernels. */
-static cudaError_t load(const void *kernel, uint32_t cluster, size_t shared)
+/* The device's own architecture, or less if the options or VJP_CUDA_ARCH say so. */
+static vjp_status choose_arch(vjp_context *ctx, int own, int shared, vjpi_reason reason)
+{
+    cuda_context *state = (cuda_context *)(void *)ctx->state;
+    vjp_status status;
+    if (own < LEAST_ARCH)
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "CUDA: device %d has compute capability %d.%d, at least %d.%d is needed",
+                           (int)ctx->options.device_id, own / 10, own % 10, LEAST_ARCH / 10,
+                           LEAST_ARCH % 10);
+    state->arch = own;
+    if ((status = cap_arch("options: isa", ctx->options.isa, &state->arch, reason)) != VJP_OK ||
+        (status = cap_arch("VJP_CUDA_ARCH", getenv("VJP_CUDA_ARCH"), &state->arch, reason)) !=
+            VJP_OK)
+        return status;
+    state->limits = (vjpi_cuda_limits){ most_cluster(state->arch), shared };
+    snprintf(state->arch_name, sizeof(state->arch_name), "sm_%d", (int)state->arch);
+    return VJP_OK;
+}
+
+static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
+{
+    int count = 0, major = 0, minor = 0, shared = 0, id = ctx->options.device_id;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && (id < 0 || id >= count))
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "options: there is no CUDA device %d, there %s %d",
+                           id, count == 1 ? "is" : "are", count);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s (%s)", cudaGetErrorString(error),
+                           cudaGetErrorName(error));
+    }
+    return choose_arch(ctx, 10 * major + minor, shared, reason);
+}
+
+static const char *arch_name(const vjp_context *ctx)
+{
+    return state_of(ctx)->arch_name;
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+/* NULL: a dtype of labels or masks, which no call is computed in. */
+static const vjpi_cuda_kernel_set *set_of(vjp_dtype dtype)
+{
+    switch (dtype) {
+#define DTYPE(name, suffix, ...) \
+    case VJP_##suffix:           \
+        return &vjpi_cuda_kernel_set_##name;
+#define STORED(name, suffix, ...) case VJP_##suffix:
+#include "dtypes.def"
+        break;
+    }
+    return NULL;
+}
+
+/* Load a kernel now. Much shared memory, or a cluster above the portable size, must be asked for.
+ * All that a kernel can get, not what this plan needs: other plans use the same kernel, also while
+ * this one is made. */
+static cudaError_t load(const vjpi_cuda_plan *plan, const void *kernel, uint32_t cluster,
+                        size_t shared)
 {
     struct cudaFuncAttributes attributes;
     cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
     if (error == cudaSuccess && (int)shared > attributes.maxDynamicSharedSizeBytes)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     MOST_SHARED);
+                                     (int)(plan->limits.most_shared -
+                                           (int64_t)attributes.sharedSizeBytes));
     if (error == cudaSuccess && cluster > PORTABLE_CLUSTER)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     return error;
@@ -145,10 +177,10 @@ static cudaError_t load_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage 
             vjpi_cuda_launch launch;
             vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
             *blocks = launch.blocks > *blocks ? launch.blocks : *blocks;
-            error = load(launch.kernel, launch.cluster, launch.shared);
+            error = load(plan, launch.kernel, launch.cluster, launch.shared);
         }
-    if (error == cudaSuccess && plan->kernels->join)
-        error = load(plan->kernels->join, 1, 0);
+    if (error == cudaSuccess && stage->nsums > 0)
+        error = load(plan, plan->set->join, 1, 0);
     return error;
 }
 
@@ -158,8 +190,9 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     vjpi_cuda_plan *plan = state;
     int64_t blocks = 0;
     int caller;
-    plan->kernels = kernels_of(call);
-    plan->most_cluster = most_cluster(ctx->arch);
+    plan->set = set_of(call->dtype);
+    plan->kernels = &plan->set->kernels[call->op->formula][call->choice][call->mixed];
+    plan->limits = state_of(ctx)->limits;
     vjpi_cuda_prepare(call, plan, workspace_size);
     cudaError_t error = enter_device(ctx, &caller);
     if (error == cudaSuccess) {
@@ -192,8 +225,8 @@ static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
     vjpi_cuda_flat flat;
     void *arguments[] = { l->flat ? (void *)&flat : &l->loop };
     if (l->flat) {
+        flat.call = l->loop.call;
         memcpy(flat.data, l->loop.data, sizeof(flat.data));
-        memcpy(flat.constants, l->loop.constants, sizeof(flat.constants));
         flat.n = l->loop.x.n;
     }
     cluster.val.clusterDim.x = l->cluster;
@@ -202,14 +235,16 @@ static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
 }
 
 static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
-                             char *const *data, void *partials, cudaStream_t stream)
+                             char *const *data, char *arrays, cudaStream_t stream)
 {
     bool exact, vectors = vjpi_cuda_choose(plan, stage, data, &exact);
     vjpi_cuda_launch l;
     vjpi_cuda_shape(plan, stage, vectors, exact, &l);
-    for (int32_t i = 0; i < plan->noperands; i++)
+    for (int32_t i = 0; i < plan->ntensors; i++)
         l.loop.data[i] = data[i];
-    l.loop.partials = l.loop.nsegments > 1 ? partials : NULL;
+    l.loop.arrays = arrays;
+    if (l.loop.nsegments > 1)
+        l.loop.partials = arrays + plan->arrays_size;
     cudaError_t error = launch(&l, stream);
     if (error == cudaSuccess && l.loop.nsegments > 1) {
         vjpi_cuda_shape_join(plan, &l, &l);
@@ -218,25 +253,24 @@ static cudaError_t run_stage(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *
     return error;
 }
 
-static vjp_status run(vjp_context *ctx, const void *state, void *const *buffers, void *workspace,
+static vjp_status run(vjp_context *ctx, const void *state, char *const *tensors, void *workspace,
                       void *stream)
 {
     const vjpi_cuda_plan *plan = state;
-    char *data[VJPI_MAX_OPERANDS] = { NULL }, *partials;
-    uintptr_t up = -(uintptr_t)workspace % (uintptr_t)plan->compute_size;
+    char *data[VJPI_MAX_TENSORS] = { NULL }, *arrays = NULL;
     int caller;
     if (plan->nstages == 0)
         return VJP_OK;
     for (int32_t i = 0; i < plan->ntensors; i++)
-        data[i] = (char *)buffers[i] + plan->offset[i];
-    if (plan->rowsums_size > 0)
-        data[plan->ntensors] = (char *)workspace + up + plan->offset[plan->ntensors];
-    partials = workspace ? (char *)workspace + up + plan->rowsums_size : NULL;
+        if (tensors[i])
+            data[i] = tensors[i] + plan->offset[i];
+    if (workspace)
+        arrays = (char *)workspace + -(uintptr_t)workspace % (uintptr_t)plan->compute_size;
     cudaError_t error = enter_device(ctx, &caller);
     if (error != cudaSuccess)
         return device_error(ctx, error);
     for (int32_t s = 0; s < plan->nstages && error == cudaSuccess; s++)
-        error = run_stage(plan, &plan->stages[s], data, partials, stream);
+        error = run_stage(plan, &plan->stages[s], data, arrays, stream);
     leave_device(ctx, caller);
     return device_error(ctx, error);
 }
@@ -274,6 +308,7 @@ static vjp_status finish(vjp_context *ctx)
 }
 
 static const vjpi_backend backend = {
+    .context_size = sizeof(cuda_context),
     .plan_size = sizeof(vjpi_cuda_plan),
     .open = open_cuda,
     .isa = arch_name,
@@ -289,6 +324,6 @@ static const vjpi_backend backend = {
 extern const vjpi_module vjpi_cuda_module;
 __attribute__((visibility("default"))) const vjpi_module vjpi_cuda_module = {
     VJPI_VERSION,
-    { sizeof(vjp_context), sizeof(vjpi_call) },
+    VJPI_TABLE_HASH,
     &backend,
 };

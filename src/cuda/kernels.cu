@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.cu - every kernel of one dtype, from ops.def. Compiled once per dtype with VJPI_DTYPE and
  * VJPI_COMPUTE (the type it is computed in), as cpu/loops.c is. */
+#ifdef VJPI_EMULATED
+#include "emulate.h"
+#else
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#endif
+#include <type_traits>
 
 #include "cuda/launch.h"
+#include "cuda/walk.h"
 #include "ops_counts.h"
 
 #define JOIN_(a, b) a##b
@@ -13,11 +19,16 @@
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
 
-namespace vjpi { /* CUDA has an all() of its own */
+/* One per dtype: the names in it are the same for all. */
+#define KERNELS JOIN(vjpi_, VJPI_DTYPE)
+
+namespace KERNELS {
 
 #include "cuda/element.cuh"
 
 typedef JOIN(STORED_, VJPI_DTYPE) D;
+
+enum { OWN_DTYPE = JOIN(CODE_, VJPI_DTYPE) };
 
 constexpr int N = VJPI_CUDA_VECTOR / sizeof(D), MANY = N < 4 ? N : 4;
 
@@ -36,8 +47,7 @@ namespace many {
 #undef LANES
 } // namespace many
 
-using many::OUTS;
-using many::TERMS;
+using many::PER_ROWS;
 
 template <int COUNT> struct lanes {
     typedef many::V V;
@@ -48,7 +58,11 @@ template <> struct lanes<1> {
     static constexpr int width = 1;
 };
 
+#include "cuda/signature.cuh"
+
 #include "cuda/access.cuh"
+#include "cuda/rows.cuh"
+
 #include "cuda/held.cuh"
 #include "cuda/sums.cuh"
 
@@ -58,51 +72,17 @@ template <> struct lanes<1> {
 
 /* ---- ops.def -> types --------------------------------------------------------------------- */
 
-/* Has input i the shape of the operator's sums? Then it is the same for all that is summed. */
-#define IS_DATA false
-#define IS_SLOPE true
-#define IN(name, variable, dtype, shape) IS_##shape,
-#define OP(name, title, text, accuracy, inputs, attributes, outputs)     \
-    static __host__ __device__ constexpr bool name##_has_sum_shape(int i) \
-    {                                                                    \
-        const bool flags[] = { inputs };                                 \
-        return flags[i];                                                 \
-    }
-#include "ops.def"
-
-/* An operator as the kernels know it. wide(i): operand i is of the compute type; operand(i): which
- * operand the formula reads as its i-th, the row sum behind the inputs. */
-#define IN(name, variable, dtype, shape) IS_##dtype && WIDE,
-#define FULL(name, dtype, shape, ...) IS_##dtype && WIDE,
-#define SUM(name, dtype, shape, ...) IS_##dtype && WIDE,
-#define OP(name, title, text, accuracy, inputs, attributes, outputs)                         \
-    template <int CHOSEN, bool WIDE> struct name##_op {                                      \
-        static constexpr int nin = name##_nin, nfull = name##_nfull, nsums = name##_nsums;   \
-        static constexpr int nrowsums = name##_nrowsums, nouts = nfull + nsums;              \
-        static constexpr int noperands = nin + nouts + nrowsums;                             \
-        static __host__ __device__ constexpr bool wide(int i)                                \
-        {                                                                                    \
-            const bool flags[] = { inputs outputs true };                                    \
-            return flags[i];                                                                 \
-        }                                                                                    \
-        static __host__ __device__ constexpr int operand(int i)                              \
-        {                                                                                    \
-            return i < nin ? i : i + nfull;                                                  \
-        }                                                                                    \
-        template <int PART> static __host__ __device__ constexpr bool fixed(int i)           \
-        {                                                                                    \
-            return PART == OUTS && name##_has_sum_shape(i);                                  \
-        }                                                                                    \
-        template <int PART>                                                                  \
-        INLINE void formula(const one::V *in, const float *constants, one::V *out)           \
-        {                                                                                    \
-            one::name##_formula(PART, CHOSEN, in, constants, out);                           \
-        }                                                                                    \
-        template <int PART>                                                                  \
-        INLINE void formula(const many::V *in, const float *constants, many::V *out)         \
-        {                                                                                    \
-            many::name##_formula(PART, CHOSEN, in, constants, out);                          \
-        }                                                                                    \
+#define OP(name, ...)                                                                          \
+    template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {      \
+        template <int PART, class V>                                                           \
+        INLINE void formula(uint32_t facts, const V *in, const V *values, V index,             \
+                            const T *constants, V *out)                                        \
+        {                                                                                      \
+            if constexpr (std::is_same<V, one::V>::value)                                      \
+                one::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
+            else                                                                               \
+                many::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);  \
+        }                                                                                      \
     };
 #include "ops.def"
 
@@ -110,27 +90,44 @@ template <> struct lanes<1> {
 
 constexpr int ONES = VJPI_CUDA_HELD_ONES < N ? (int)VJPI_CUDA_HELD_ONES : N;
 
+/* A row kernel has a copy of the formula for each vector that it holds: of single elements every
+ * second size will do, of a long formula one size. */
 template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
 {
     constexpr int held = 1 << LOG;
-    k.row[0][LOG] = (const void *)row_kernel<Op, 1, held * ONES>;
-    k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
+    if constexpr (LOG == 0 || (LOG % 2 == 0 && !Op::heavy))
+        k.row[0][LOG] = (const void *)row_kernel<Op, 1, held * ONES>;
+    if constexpr (LOG == 2 || !Op::heavy)
+        k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
+}
+
+template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)
+{
+    if constexpr (PART < Op::npasses) {
+        if constexpr (Op::reduced(PART) > 0) {
+            k.along[PART][0] = (const void *)along_kernel<Op, PART, 1>;
+            k.along[PART][1] = (const void *)along_kernel<Op, PART, N>;
+            k.across[PART][0] = (const void *)across_kernel<Op, PART, 1>;
+            k.across[PART][1] = (const void *)across_kernel<Op, PART, N>;
+        }
+        set_folds<Op, PART + 1>(k);
+    }
 }
 
 /* Only what an operator needs is instantiated. */
 template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {
     vjpi_cuda_kernels k = {};
-    if constexpr (Op::nsums == 0) {
-        k.map[0] = (const void *)map_kernel<Op, 1, false>;
-        k.map[1] = (const void *)map_kernel<Op, N, false>;
-        k.map[2] = (const void *)map_kernel<Op, N, true>;
-        if constexpr (Op::nrowsums == 0)
-            k.flat = (const void *)flat_kernel<Op, N>;
-        k.turned[0] = (const void *)turned_kernel<Op, 1>;
-        k.turned[1] = (const void *)turned_kernel<Op, N>;
+    if constexpr (Op::nfull > 0 && !Op::always_sums()) {
+        k.map[0] = (const void *)map_kernel<Op, 1>;
+        k.map[1] = (const void *)map_kernel<Op, N>;
     }
-    if constexpr (Op::nrowsums > 0) {
+    if constexpr (Op::nfull > 0 && !Op::always_sums() && Op::npasses == 1) {
+        k.flat = (const void *)flat_kernel<Op, N>;
+        k.transposed[0] = (const void *)transposed_kernel<Op, 1>;
+        k.transposed[1] = (const void *)transposed_kernel<Op, N>;
+    }
+    if constexpr (Op::npasses > 1 && !Op::always_sums()) {
         set_held<Op, 0>(k);
         set_held<Op, 1>(k);
         set_held<Op, 2>(k);
@@ -140,29 +137,25 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
         k.column[0] = (const void *)column_kernel<Op, 1>;
         k.column[1] = (const void *)column_kernel<Op, N>;
     }
-    if constexpr (Op::nsums + Op::nrowsums > 0) {
-        constexpr int part = Op::nrowsums > 0 ? TERMS : OUTS;
-        k.along[0] = (const void *)along_kernel<Op, part, 1>;
-        k.along[1] = (const void *)along_kernel<Op, part, N>;
-        k.across[0] = (const void *)across_kernel<Op, part, 1>;
-        k.across[1] = (const void *)across_kernel<Op, part, N>;
-        k.join = (const void *)join_kernel<Op, part>;
-    }
+    if constexpr (Op::nper_row > 0)
+        k.per_row = (const void *)per_row_kernel<Op>;
+    set_folds<Op, 0>(k);
     return k;
 }
 
-/* Without a CHOICE attribute, or without WIDE tensors beside a 16-bit dtype, a kernel serves both:
- * it is the same. */
-#define OP(name, ...)                                                                          \
-    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, WIDER(name)>>() },          \
-      { kernels_of<name##_op<(name##_nchoices > 0), false>>(),                                 \
-        kernels_of<name##_op<(name##_nchoices > 0), WIDER(name)>>() } },
-#define WIDER(name) (name##_nwide > 0 && sizeof(D) == 2)
+/* Without a CHOICE attribute, or without tensors of another dtype, a kernel serves both: it is the
+ * same. */
+#define OP(name, ...)                                                                         \
+    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, MIXES(name)>>() },         \
+      { kernels_of<name##_op<(name##_nchoices > 0), false>>(),                                \
+        kernels_of<name##_op<(name##_nchoices > 0), MIXES(name)>>() } },
+#define MIXES(name) (signature<name##_table, true>::mixes())
 static const vjpi_cuda_kernels table[][2][2] = {
 #include "ops.def"
 };
 
-} // namespace vjpi
+} // namespace KERNELS
 
-extern "C" const vjpi_cuda_kernels (*const JOIN(vjpi_cuda_kernels_, VJPI_DTYPE))[2][2] =
-    vjpi::table;
+extern "C" const vjpi_cuda_kernel_set JOIN(vjpi_cuda_kernel_set_, VJPI_DTYPE) = {
+    KERNELS::table, (const void *)KERNELS::gather_kernel, (const void *)KERNELS::join_kernel
+};

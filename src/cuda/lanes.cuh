@@ -30,12 +30,24 @@ LANEWISE(V, operator*, (V a, V b), a.lane[i] * b.lane[i])
 LANEWISE(V, operator/, (V a, V b), a.lane[i] / b.lane[i])
 LANEWISE(V, operator-, (V a), -a.lane[i])
 LANEWISE(M, gt, (V a, V b), a.lane[i] > b.lane[i])
+LANEWISE(M, eq, (V a, V b), a.lane[i] == b.lane[i])
 LANEWISE(M, both, (M m, M n), m.lane[i] && n.lane[i])
 LANEWISE(V, pick, (M m, V a, V b), m.lane[i] ? a.lane[i] : b.lane[i])
 LANEWISE(V, muladd, (V a, V b, V c), fused(a.lane[i], b.lane[i], c.lane[i]))
 LANEWISE(V, absolute, (V a), magnitude(a.lane[i]))
 LANEWISE(V, times_2_to, (V a, V z), add_exponent(a.lane[i], z.lane[i]))
 LANEWISE(V, ratio, (V a, V b), near_ratio(a.lane[i], b.lane[i]))
+
+LANEWISE(V, root, (V a), square_root(a.lane[i]))
+
+INLINE V split_exponent(V a, V *z)
+{
+    V made;
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        made.lane[i] = fraction_of(a.lane[i], z->lane[i]);
+    return made;
+}
 
 INLINE bool all(M m)
 {

@@ -11,35 +11,61 @@
 
 typedef struct vjpi_cuda_axis {
     int64_t n;
-    int64_t step[VJPI_MAX_OPERANDS]; /* bytes */
+    int64_t step[VJPI_MAX_TENSORS]; /* bytes */
+    int64_t row;    /* how far it moves in an array that has an element for each row */
+    int64_t index;  /* how far it moves along the rows */
+    int64_t causal; /* how far it moves along the dim that counts causal rows */
 } vjpi_cuda_axis;
+
+/* What all kernels of a call know, whatever the layout. */
+typedef struct vjpi_cuda_call {
+    double constants[VJPI_MAX_CONSTANTS]; /* room for them in the compute type */
+    double stand_ins[VJPI_MAX_TENSORS];   /* what inputs that are not given are read as */
+    uint32_t facts, passes;               /* as in vjpi_call */
+    uint8_t dtypes[VJPI_MAX_TENSORS];     /* vjp_dtype */
+} vjpi_cuda_call;
+
+#define VJPI_CUDA_NO_TARGET 255
 
 /* What x, y and the outer axes mean differs:
  *
- *   map     x, y: the sides of a block's tile; outer: all others
- *   turned  as map
- *   row     x: the axis that is summed; outer: the others, one row for each index
- *   longer  as row
- *   column  y: the axis that is summed; x: the columns; outer: all others
- *   along   x: summed; outer: nkept axes that are not summed, then those that are
- *   across  x: not summed; outer: as along
- *   join    as the fold before it: adds up the partial sums of its segments */
+ *   map         x, y: the sides of a block's tile; outer: all others
+ *   transposed  as map
+ *   row         x: the axis of the operator; outer: the others, one row for each index
+ *   longer      as row
+ *   column      y: the axis of the operator; x: the columns; outer: all others
+ *   along       x: summed; outer: nkept axes that are not summed, then those that are
+ *   across      x: not summed; outer: as along
+ *   join        as the fold before it: adds up the partial sums of its segments
+ *   gather      outer: one row for each index; also per_row */
 typedef struct vjpi_cuda_loop {
-    char *data[VJPI_MAX_OPERANDS]; /* the tensors in order, then the row sums */
-    float constants[VJPI_MAX_ATTRS];
+    vjpi_cuda_call call;
+    char *data[VJPI_MAX_TENSORS];
+    void *arrays;          /* [row inputs, then row values][row] of the compute type */
+    int64_t all_rows;      /* of the data */
+    int64_t length;        /* of the axis */
+    int64_t causal_shift;  /* a causal row ends so far behind its own position + 1 */
     vjpi_cuda_axis x, y;
     int32_t nkept, nouter;
-    vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last turns fastest */
+    vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last one varies fastest */
     uint32_t xblocks, yblocks; /* blocks that cover x, y; along: pieces that cover x */
-    int32_t lanes;             /* row: threads that share a row, if they are of one warp; else 0 */
+    int32_t causal;            /* rows end at the diagonal */
+    int32_t lanes, lanes_log;  /* row: threads that share a row, if they are of one warp; else 0 */
     int32_t exact;             /* along: runs begin and end where vectors do */
     int32_t cluster;           /* longer, column: blocks that share a row; 1 without clusters */
     int32_t held;              /* longer, column: vectors of each input that a thread holds */
     int32_t warps;             /* along: warps that share a sum: 1 or those of a block */
-    uint32_t turned;           /* turned: bit i: operand i is dense along y, not x */
+    uint32_t transposed;       /* transposed: bit i: operand i is dense along y, not x */
+    uint32_t fixed;            /* across: bit i: input i is the same for all that is summed */
     int32_t x_kept;            /* join: x is not summed */
+    int32_t nsums, is_max;     /* folds: results of a kind; they are maxima */
+    uint8_t target[VJPI_MAX_SUMS]; /* folds: tensors, NO_TARGET, or row arrays behind
+                                      VJPI_MAX_TENSORS */
+    uint8_t array_of[VJPI_MAX_TENSORS]; /* gather: the row arrays of the row inputs; NO_TARGET */
+    uint32_t ends;             /* gather: bit i: input i says where rows end */
+    int32_t narrays, nvalues;  /* gather: of all row arrays; those at the end that are row values */
     int64_t nouts;             /* folds: how many sums of each kind */
-    int64_t rows;              /* row: how many; folds: summed pieces or rows for each sum */
+    int64_t rows;              /* row, gather: how many; folds: summed pieces or rows per sum */
     int64_t per_segment;       /* folds: pieces or rows that one block sums */
     int64_t nsegments;
     void *partials;            /* [segment][sum][out] of the compute type; NULL: there is one
@@ -48,8 +74,8 @@ typedef struct vjpi_cuda_loop {
 
 /* The same for a map of dense tensors. */
 typedef struct vjpi_cuda_flat {
+    vjpi_cuda_call call;
     char *data[VJPI_MAX_TENSORS];
-    float constants[VJPI_MAX_ATTRS];
     int64_t n;
 } vjpi_cuda_flat;
 
@@ -62,27 +88,34 @@ enum {
     VJPI_CUDA_MAP_STEPS = 2,   /* vectors per thread of a map */
     VJPI_CUDA_PIECE_STEPS = 4, /* vectors per lane of a piece that `along` sums */
     VJPI_CUDA_AHEAD = 8,       /* rows that a thread of `across` has under way */
-    VJPI_CUDA_TILE = 64,       /* side of a turned tile; of 8-byte elements half */
-    VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors a thread, */
+    VJPI_CUDA_TILE = 64,       /* side of a transposed tile; of 8-byte elements half */
+    VJPI_CUDA_TILES = 2,       /* operands of a transposed map that go through shared memory */
+    VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors per thread, */
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
     VJPI_CUDA_ROW_THREADS = 512, /* of a block of theirs, at most */
+    VJPI_CUDA_LINE = 128,      /* bytes of a cache line */
     VJPI_CUDA_CLUSTER = 16     /* blocks of a cluster, at most */
 };
 
 /* The kernels of one operator. [0]: element by element, whatever the steps; [1]: by vectors. What
- * an operator does not need is NULL. */
+ * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them. */
 typedef struct vjpi_cuda_kernels {
-    const void *map[3]; /* [2]: by vectors, and some operand is one element all along x */
-    const void *flat, *turned[2];
+    const void *map[2], *flat, *transposed[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
-    const void *along[2], *across[2], *join;
+    const void *along[VJPI_MAX_PASSES][2], *across[VJPI_MAX_PASSES][2]; /* by pass */
+    const void *per_row;
 } vjpi_cuda_kernels;
 
-/* One table for each dtype: [formula][choice][wide]. */
+/* All kernels of one dtype. */
+typedef struct vjpi_cuda_kernel_set {
+    const vjpi_cuda_kernels (*kernels)[2][2]; /* [formula][choice][mixed] */
+    const void *gather, *join;
+} vjpi_cuda_kernel_set;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define DTYPE(name, ...) extern const vjpi_cuda_kernels (*const vjpi_cuda_kernels_##name)[2][2];
+#define DTYPE(name, ...) extern const vjpi_cuda_kernel_set vjpi_cuda_kernel_set_##name;
 #include "dtypes.def"
 #ifdef __cplusplus
 }

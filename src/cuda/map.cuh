@@ -1,71 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.cuh - one value per element: tiles of x and y, a few vectors a thread. */
+/* map.cuh - one value per element: tiles of x and y, a few vectors per thread. For row operators the
+ * row operands come from the arrays of all rows. */
+
+/* The FULL outputs of a vector at element p of a run: +0 behind the end of a row. */
+template <class Op, int N>
+INLINE void map_outputs(const vjpi_cuda_loop &loop, const inputs<Op, N> &in, const place &run,
+                        int64_t p, int64_t n, bool whole)
+{
+    row_numbers<Op, N> rows;
+    values<N> out[Op::nmade];
+    int64_t index = run.index + p * loop.x.index;
+    read_arrays<Op, N>(loop, run, p, rows);
+    evaluate<Op, Op::last, N>(loop.call, in, rows, index, loop.x.index, out);
+    if constexpr (Op::end >= 0)
+        UNROLL
+        for (int i = 0; i < Op::results(Op::last); i++)
+            UNROLL
+            for (int e = 0; e < N; e++)
+                if (!is_live<Op>(rows, e, index + e * loop.x.index))
+                    out[i].lane[e] = 0;
+    store_all<Op, N>(out, loop.call, run, loop.x, p, n, whole);
+}
 
 /* COUNT vectors of a thread, `step` elements apart: all are read before the first is written. */
-template <class Op, int N, bool REPEATS, int COUNT, bool WHOLE>
-INLINE void map_vectors(const vjpi_cuda_axis &x, const float *constants, const place &run,
-                        int64_t p, int64_t step)
+template <class Op, int N, int COUNT, bool WHOLE>
+INLINE void map_vectors(const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t step)
 {
-    packs<Op, N, Op::nin + Op::nrowsums> in[COUNT];
+    inputs<Op, N> in[COUNT];
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all<REPEATS>(in[s], run, x, p + s * step, x.n, WHOLE);
+        fetch_all<Op, ALL_INPUTS, true, N>(in[s], loop.call, run, loop.x, p + s * step, loop.x.n,
+                                           WHOLE);
     UNROLL
-    for (int s = 0; s < COUNT; s++) {
-        values<N> out[Op::nouts];
-        evaluate<Op, OUTS, N>(in[s], {}, constants, out);
-        keep_all<Op, N>(out, run, x, p + s * step, x.n, WHOLE);
-    }
+    for (int s = 0; s < COUNT; s++)
+        map_outputs<Op, N>(loop, in[s], run, p + s * step, loop.x.n, WHOLE);
 }
 
-/* A block's share of a run: whole vectors where it can. */
-template <class Op, int N, bool REPEATS>
-INLINE void map_run(const vjpi_cuda_axis &x, const float *constants, const place &run,
-                    int64_t begin)
-{
-    int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
-    int64_t p = begin + (int64_t)threadIdx.x * N;
-    if (begin >= 0 && end <= x.n)
-        map_vectors<Op, N, REPEATS, VJPI_CUDA_MAP_STEPS, true>(x, constants, run, p, step);
-    else
-        for (; p < end && p < x.n; p += step)
-            map_vectors<Op, N, REPEATS, 1, false>(x, constants, run, p, 0);
-}
-
-template <class Op, int N, bool REPEATS>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
+template <class Op, int N>
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::npasses > 1 ? 2 : 5)
     map_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
-    uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
-    int64_t y = (int64_t)(rest % loop.yblocks) * blockDim.y + threadIdx.y;
+    vjpi_tile_at at = vjpi_find_tile(&loop, blockIdx.x);
+    int64_t y = (int64_t)at.y * blockDim.y + threadIdx.y;
     if (y >= loop.y.n)
         return;
     place run = place_start<Op>(loop);
     move<Op>(run, loop.y, y);
-    move_outer<Op>(run, loop, 0, loop.nouter, rest / loop.yblocks);
-    int64_t width = (int64_t)blockDim.x * N * VJPI_CUDA_MAP_STEPS;
-    map_run<Op, N, REPEATS>(loop.x, loop.constants, run, xb * width - shift_of<Op, N>(run));
+    move_outer<Op>(run, loop, 0, loop.nouter, at.outer);
+    int64_t begin = vjpi_map_begin(at.x, blockDim.x, N, shift_of<Op, Op::last, N>(loop.call, run));
+    int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
+    int64_t p = begin + (int64_t)threadIdx.x * N;
+    if (!Op::heavy && begin >= 0 && end <= loop.x.n)
+        map_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(loop, run, p, step);
+    else
+#pragma unroll 1
+        for (; p < end && p < loop.x.n; p += step)
+            map_vectors<Op, N, 1, false>(loop, run, p, 0);
 }
 
-/* Dense tensors that begin with whole vectors: little to know, so that a small launch is quick. */
+/* ---- dense tensors ------------------------------------------------------------------------ */
+
+template <class Op, int N, int COUNT, bool WHOLE>
+INLINE void flat_vectors(const vjpi_cuda_flat &flat, const vjpi_cuda_axis &x, const place &run,
+                         int64_t p, int64_t step)
+{
+    inputs<Op, N> in[COUNT];
+    UNROLL
+    for (int s = 0; s < COUNT; s++)
+        fetch_all<Op, ALL_INPUTS, false, N>(in[s], flat.call, run, x, p + s * step, flat.n, WHOLE);
+    UNROLL
+    for (int s = 0; s < COUNT; s++) {
+        values<N> out[Op::nmade];
+        evaluate<Op, Op::last, N>(flat.call, in[s], row_numbers<Op, 1>(), 0, 0, out);
+        store_all<Op, N>(out, flat.call, run, x, p + s * step, flat.n, WHOLE);
+    }
+}
+
+/* Tensors that begin with whole vectors: little to know, so that a small launch is quick. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
     flat_kernel(const __grid_constant__ vjpi_cuda_flat flat)
 {
     vjpi_cuda_axis x;
     place run;
-    x.n = flat.n;
     UNROLL
-    for (int i = 0; i < Op::noperands; i++)
+    for (int i = 0; i < Op::ntensors; i++) {
+        x.step[i] = 1; /* dense, not repeated */
         run.at[i] = flat.data[i];
-    map_run<Op, N, false>(x, flat.constants, run,
-                          (int64_t)blockIdx.x * blockDim.x * (N * VJPI_CUDA_MAP_STEPS));
+    }
+    int64_t begin = vjpi_map_begin(blockIdx.x, blockDim.x, N, 0);
+    int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
+    int64_t p = begin + (int64_t)threadIdx.x * N;
+    if (!Op::heavy && end <= flat.n)
+        flat_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(flat, x, run, p, step);
+    else
+#pragma unroll 1
+        for (; p < end && p < flat.n; p += step)
+            flat_vectors<Op, N, 1, false>(flat, x, run, p, 0);
 }
 
-/* An operand that is dense along y instead of x goes through shared memory, where a tile of it is
- * turned. loop.turned: such operands, at most TURNED of them; the others are read as they lie. */
+/* ---- transposed tiles --------------------------------------------------------------------- */
+
+/* An operand of dtype D that is dense along y instead of x goes through shared memory, where a tile
+ * of it is transposed. loop.transposed: such operands, at most VJPI_CUDA_TILES of them; the others
+ * are read where they are. */
 enum {
-    TURNED = 2,
     TILE = VJPI_CUDA_TILE / (sizeof(D) > 4 ? 2 : 1),
     PITCH = TILE + (sizeof(D) < 4 ? 2 : 1) /* at most two lanes meet in a bank */
 };
@@ -75,72 +114,79 @@ template <int N>
 INLINE void read_tile(D *tile, const char *corner, int64_t x_step, int64_t y_step, int columns,
                       int rows)
 {
-    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, across = TILE / N;
+    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS;
     pack<D, N> got[steps];
+    int column, row;
     UNROLL
     for (int s = 0; s < steps; s++) {
-        int i = s * VJPI_CUDA_THREADS + threadIdx.x, column = i / across, row = i % across * N;
+        vjpi_tile_slot(s, threadIdx.x, TILE, N, &column, &row);
         if (column < columns)
             fetch(got[s], corner + column * x_step, y_step, row, rows, false);
     }
     UNROLL
     for (int s = 0; s < steps; s++) {
-        int i = s * VJPI_CUDA_THREADS + threadIdx.x, column = i / across, row = i % across * N;
+        vjpi_tile_slot(s, threadIdx.x, TILE, N, &column, &row);
         UNROLL
         for (int e = 0; e < N; e++)
             tile[column * PITCH + row + e] = got[s].get(e);
     }
 }
 
+/* N elements of a row of a tile. */
+template <class E, int N> INLINE void take_tile(pack<E, N> &to, const D *tile, int row, int column)
+{
+    UNROLL
+    for (int e = 0; e < N; e++) {
+        D element = tile[(column + e) * PITCH + row];
+        if constexpr (std::is_same<E, D>::value)
+            to.set(e, element);
+        else
+            to.set(e, value(element));
+    }
+}
+
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
-    turned_kernel(const __grid_constant__ vjpi_cuda_loop loop)
+    transposed_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
-    __shared__ D tiles[TURNED][TILE * PITCH];
-    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, across = TILE / N;
-    uint32_t xb = blockIdx.x % loop.xblocks, rest = blockIdx.x / loop.xblocks;
-    int64_t x = (int64_t)xb * TILE, y = (int64_t)(rest % loop.yblocks) * TILE;
-    int columns = (int)min((int64_t)TILE, loop.x.n - x);
-    int rows = (int)min((int64_t)TILE, loop.y.n - y);
+    __shared__ D tiles[VJPI_CUDA_TILES][TILE * PITCH];
+    vjpi_tile_at at = vjpi_find_tile(&loop, blockIdx.x);
+    int64_t x = (int64_t)at.x * TILE, y = (int64_t)at.y * TILE;
+    int columns = (int)vjpi_least(TILE, loop.x.n - x), rows = (int)vjpi_least(TILE, loop.y.n - y);
     int tile = 0;
     place corner = place_start<Op>(loop);
-    move_outer<Op>(corner, loop, 0, loop.nouter, rest / loop.yblocks);
+    move_outer<Op>(corner, loop, 0, loop.nouter, at.outer);
     move<Op>(corner, loop.x, x);
     move<Op>(corner, loop.y, y);
     each<Op::nin>([&](auto i) {
-        if (loop.turned >> i.value & 1)
+        if (loop.transposed >> i.value & 1)
             read_tile<N>(tiles[tile++], corner.at[i.value], loop.x.step[i.value],
                          loop.y.step[i.value], columns, rows);
     });
     __syncthreads();
-    UNROLL
-    for (int s = 0; s < steps; s++) {
-        int i = s * VJPI_CUDA_THREADS + threadIdx.x, row = i / across, column = i % across * N;
-        packs<Op, N, Op::nin + Op::nrowsums> in;
-        values<N> out[Op::nouts];
-        place run = corner;
+#pragma unroll(Op::heavy ? 1 : 4)
+    for (int s = 0; s < TILE * TILE / N / VJPI_CUDA_THREADS; s++) {
+        int row, column;
+        vjpi_tile_slot(s, threadIdx.x, TILE, N, &row, &column);
         if (row >= rows || column >= columns)
             continue;
+        inputs<Op, N> in;
+        values<N> out[Op::nmade];
+        place run = corner;
         move<Op>(run, loop.y, row);
         tile = 0;
-        each<Op::nin + Op::nrowsums>([&](auto i) {
-            constexpr int operand = Op::operand(i.value);
-            auto &to = pack_of<i.value, Op, N>(in);
-            if constexpr (!Op::wide(operand)) {
-                if (loop.turned >> operand & 1) {
-                    UNROLL
-                    for (int e = 0; e < N; e++)
-                        to.set(e, tiles[tile][(column + e) * PITCH + row]);
-                    tile++;
+        each<Op::nin>([&](auto i) {
+            constexpr int I = i.value;
+            auto &to = pack_of<I, Op, N>(in);
+            if constexpr (Op::how(I) != MASK_DTYPE) {
+                if (loop.transposed >> I & 1) {
+                    take_tile(to, tiles[tile++], row, column);
                     return;
                 }
             }
-            if (N > 1 && loop.x.step[operand] == 0)
-                repeat(to, run.at[operand]);
-            else
-                fetch(to, run.at[operand], loop.x.step[operand], column, columns, false);
+            fetch_input<Op, I, true>(to, loop.call, run, loop.x.step[I], column, columns, false);
         });
-        evaluate<Op, OUTS, N>(in, {}, loop.constants, out);
-        keep_all<Op, N>(out, run, loop.x, column, columns, false);
+        evaluate<Op, Op::last, N>(loop.call, in, row_numbers<Op, 1>(), 0, 0, out);
+        store_all<Op, N>(out, loop.call, run, loop.x, column, columns, false);
     }
 }

@@ -1,83 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* row.cuh - a sum along an axis, then one value per element that needs it.
+/* row.cuh - passes along an axis that leave values for each row, then one value per element that
+ * needs them.
  *
- * What is read is held until the sum is known, so that memory is read once: in registers where a
- * row is shared by lanes of a warp or by a block, in shared memory where it takes a cluster of
- * blocks, or where rows lie side by side. */
+ * What is read is held until the last pass, so that memory is read once: in registers where a row is
+ * shared by lanes of a warp or by a block, in shared memory where it takes a cluster of blocks, or
+ * where rows are side by side. */
 
 enum {
     ROW_WARPS = VJPI_CUDA_ROW_THREADS / 32
 };
 
-/* The sum over all threads that share a row; each of them gets it. */
-INLINE T add_row(const vjpi_cuda_loop &loop, T mine)
+/* The terms of pass PART for the vector at p of a run of n, combined with some of the thread's
+ * chains. */
+template <class Op, int PART, int N, int LANES, int COUNT, class Index>
+INLINE void add_terms(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place &run, Index p,
+                      Index n, const row_numbers<Op, LANES> &rows, int64_t index,
+                      int64_t index_step, int first, T (&sums)[Op::reduced(PART)][COUNT])
 {
-    __shared__ T sums[VJPI_CUDA_CLUSTER * ROW_WARPS];
-    int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (loop.lanes > 0)
-        return add_lanes(mine, loop.lanes);
-    mine = add_lanes(mine, 32);
-    if (loop.cluster == 1) {
-        if (lane == 0)
-            sums[warp] = mine;
-        __syncthreads();
-    } else {
-        cluster_wait();
-        if (lane < loop.cluster)
-            in_block(sums, lane)[blockIdx.x % loop.cluster * warps + warp] = mine;
-        cluster_arrive();
-        cluster_wait();
-    }
-    T sum = 0;
-    for (int i = lane; i < warps * loop.cluster; i += 32)
-        sum += sums[i];
-    return add_lanes(sum, 32);
-}
-
-/* Where a thread stands: its row, its number among those that share the row, which is that of its
- * first vector, and the distance to its next. */
-struct row_share {
-    int64_t row;
-    int number, stride;
-};
-
-INLINE row_share share_rows(const vjpi_cuda_loop &loop)
-{
-    row_share share;
-    if (loop.lanes > 0) {
-        int log = __ffs(loop.lanes) - 1;
-        share.row = (int64_t)blockIdx.x * (blockDim.x >> log) + (threadIdx.x >> log);
-        share.number = threadIdx.x & (loop.lanes - 1);
-        share.stride = loop.lanes;
-    } else {
-        share.row = blockIdx.x;
-        share.number = threadIdx.x;
-        share.stride = blockDim.x;
-    }
-    return share;
-}
-
-/* The terms of a vector, added to some of the thread's chains. */
-template <class Op, int N, int COUNT>
-INLINE void add_terms(const packs<Op, N, Op::nin> &in, const float *constants, int first,
-                      T (&sums)[COUNT])
-{
-    values<N> terms;
-    evaluate<Op, TERMS, N>(in, {}, constants, &terms);
+    values<N> terms[Op::nmade];
+    fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
+    evaluate<Op, PART, N>(loop.call, in, rows, index, index_step, terms);
+    mask_dead<Op, PART, N>(rows, index, index_step, terms);
     UNROLL
-    for (int e = 0; e < N; e++)
-        sums[(first + e) % COUNT] += terms.lane[e];
+    for (int i = 0; i < Op::reduced(PART); i++)
+        UNROLL
+        for (int e = 0; e < N; e++)
+            sums[i][(first + e) % COUNT] = combined<Op::is_max(PART)>(
+                sums[i][(first + e) % COUNT], terms[i].lane[e]);
 }
 
-/* The outputs of a vector. */
-template <class Op, int N>
-INLINE void finish(const packs<Op, N, Op::nin> &in, values<N> sum,
-                   const vjpi_cuda_loop &loop, const place &run, int64_t p, int64_t n)
+/* The FULL outputs of a vector. */
+template <class Op, int N, int LANES, class Index>
+INLINE void finish(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place &run, Index p,
+                   Index n, const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step)
 {
-    values<N> out[Op::nouts];
-    evaluate<Op, OUTS, N>(in, sum, loop.constants, out);
-    keep_all<Op, N>(out, run, loop.x, p, n, true);
+    values<N> out[Op::nmade];
+    fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
+    evaluate<Op, Op::last, N>(loop.call, in, rows, index, index_step, out);
+    mask_dead<Op, Op::last, N>(rows, index, index_step, out);
+    store_all<Op, N>(out, loop.call, run, loop.x, p, n, true);
 }
+
+template <class Op, int PART, int COUNT>
+INLINE void start_chains(T (&sums)[Op::reduced(PART)][COUNT])
+{
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        UNROLL
+        for (int e = 0; e < COUNT; e++)
+            sums[i][e] = identity<Op::is_max(PART)>();
+}
+
+/* +0 behind the end of a row, which `sharers` threads share. */
+template <class Op, int N>
+INLINE void clear_behind(const vjpi_cuda_loop &loop, const place &run, int64_t end, int number,
+                         int sharers)
+{
+    const T zeros[N] = { 0 };
+    int64_t n = loop.x.n, begin, stop;
+    vjpi_cut_behind(end, n, shift_of<Op, Op::last, N>(loop.call, run), N, &begin, &stop);
+    each<Op::nout>([&](auto i) {
+        constexpr int I = Op::nin + i.value;
+        if constexpr (Op::role(I) == VJPI_FULL) {
+#pragma unroll 1
+            for (int64_t p = begin + (int64_t)number * N; p < stop; p += (int64_t)sharers * N)
+                store_output<Op, I, N>(zeros, loop.call, run, loop.x, p, n, true);
+#pragma unroll 1
+            for (int64_t p = end + number; p < begin; p += sharers)
+                store_output<Op, I, 1>(zeros, loop.call, run, loop.x, p, n, true);
+#pragma unroll 1
+            for (int64_t p = stop + number; p < n; p += sharers)
+                store_output<Op, I, 1>(zeros, loop.call, run, loop.x, p, n, true);
+        }
+    });
+}
+
+/* How much of a row is read. */
+template <class Op>
+INLINE int row_length(const vjpi_cuda_loop &loop, const row_numbers<Op, 1> &rows)
+{
+    if constexpr (Op::end >= 0)
+        return (int)rows.at[Op::array_of(Op::end)][0];
+    return (int)loop.x.n;
+}
+
+/* ---- held in registers -------------------------------------------------------------------- */
 
 /* Where a thread holds much, blocks are smaller: two and more of them share a multiprocessor, so
  * that one reads while the other writes. */
@@ -86,170 +93,314 @@ template <int N, int HELD> struct row_bounds {
     static constexpr int threads = many ? VJPI_CUDA_THREADS : VJPI_CUDA_ROW_THREADS;
 };
 
-/* A row is some vectors and, where it does not begin or end with one, up to N - 1 single elements
- * before and behind them: a thread has one of those at most. */
+/* What a thread has of a row. */
+template <class Op, int N, int HELD> struct row_state {
+    vjpi_row_share share;
+    vjpi_row_cut cut;
+    int n; /* elements of the row before its end */
+    place run;
+    row_numbers<Op, 1> rows;
+    inputs<Op, N> in[HELD];
+    inputs<Op, 1> one;
+
+    /* The element that vector j begins with; is there such a vector? */
+    INLINE_MEMBER int at(int j) const { return cut.head + (share.first + j * share.stride) * N; }
+    INLINE_MEMBER bool has(int j) const { return share.first + j * share.stride < cut.vectors; }
+};
+
+template <class Op, int PART, int N, int HELD>
+INLINE void row_pass(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s)
+{
+    constexpr int chains = N > VJPI_CUDA_HELD_ONES ? N : VJPI_CUDA_HELD_ONES;
+    constexpr bool MAX = Op::is_max(PART);
+    T sums[Op::reduced(PART)][chains];
+    start_chains<Op, PART>(sums);
+    UNROLL
+    for (int j = 0; j < HELD; j++)
+        if (s.has(j))
+            add_terms<Op, PART, N>(loop, s.in[j], s.run, s.at(j), s.n, s.rows, s.at(j), 1, j * N,
+                                   sums);
+    if (s.cut.single >= 0)
+        add_terms<Op, PART, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1, 0,
+                               sums);
+    constexpr int first = Op::value_of_pass(PART);
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        s.rows.at[first + i][0] = reduce_row<MAX, Op::nvalues, 1, ROW_WARPS>(
+            loop, first - Op::first_value + i, reduce_tree<MAX>(sums[i]));
+}
+
 template <class Op, int N, int HELD>
 __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
     row_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
-    constexpr int chains = N > VJPI_CUDA_HELD_ONES ? N : VJPI_CUDA_HELD_ONES;
-    row_share share = share_rows(loop);
-    bool there = share.row < loop.rows; /* lanes without a row take part in the sums of others */
-    place run = place_start<Op>(loop);
+    row_state<Op, N, HELD> s;
+    s.share = vjpi_share_row(&loop, blockIdx.x, threadIdx.x, blockDim.x, 1, HELD);
+    bool there = s.share.row < loop.rows; /* lanes without a row take part in the sums of others */
+    s.run = place_start<Op>(loop);
     if (there)
-        move_outer<Op>(run, loop, 0, loop.nouter, share.row);
-    int n = there ? (int)loop.x.n : 0, head = min(n, (N - shift_of<Op, N>(run)) % N);
-    int vectors = (n - head) / N, singles = n - vectors * N;
-    int single = share.number < head ? share.number : vectors * N + share.number;
-    bool has_single = N > 1 && share.number < singles;
-    packs<Op, N, Op::nin> in[HELD];
-    packs<Op, 1, Op::nin> one;
-    T sums[chains] = { 0 };
+        move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
+    read_row<Op>(loop, s.run, 0, s.rows); /* of any row, if there is none */
+    s.n = there ? row_length<Op>(loop, s.rows) : 0;
+    s.cut = vjpi_cut_row(s.n, shift_of<Op, Op::last, N>(loop.call, s.run), N, N, s.share.number);
     UNROLL
     for (int j = 0; j < HELD; j++)
-        if (share.number + j * share.stride < vectors)
-            fetch_all<false>(in[j], run, loop.x, head + (share.number + j * share.stride) * N, n,
-                             true);
-    if (has_single)
-        fetch_all<false>(one, run, loop.x, single, n, true);
-    UNROLL
-    for (int j = 0; j < HELD; j++)
-        if (share.number + j * share.stride < vectors)
-            add_terms<Op, N>(in[j], loop.constants, j * N, sums);
-    if (has_single)
-        add_terms<Op, 1>(one, loop.constants, 0, sums);
-    T sum = add_row(loop, add_tree(sums));
-    UNROLL
-    for (int j = 0; j < HELD; j++)
-        if (share.number + j * share.stride < vectors)
-            finish<Op, N>(in[j], all_lanes<N>(sum), loop, run,
-                          head + (share.number + j * share.stride) * N, n);
-    if (has_single)
-        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n);
+        if (s.has(j))
+            fetch_all<Op, HELD_INPUTS, false, N>(s.in[j], loop.call, s.run, loop.x, s.at(j), s.n,
+                                                 true);
+    if (s.cut.single >= 0)
+        fetch_all<Op, HELD_INPUTS, false, 1>(s.one, loop.call, s.run, loop.x, s.cut.single, s.n,
+                                             true);
+    each<Op::last>([&](auto part) {
+        if (Op::always(part.value) || loop.call.passes >> part.value & 1)
+            row_pass<Op, part.value, N, HELD>(loop, s);
+    });
+    if constexpr (Op::nper_row > 0)
+        if (there && s.share.number == 0)
+            store_per_row<Op>(loop.call, s.run, s.rows, 0);
+    if constexpr (Op::nfull > 0) {
+        UNROLL
+        for (int j = 0; j < HELD; j++)
+            if (s.has(j))
+                finish<Op, N>(loop, s.in[j], s.run, s.at(j), s.n, s.rows, s.at(j), 1);
+        if (s.cut.single >= 0)
+            finish<Op, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1);
+        if constexpr (Op::end >= 0)
+            if (there)
+                clear_behind<Op, N>(loop, s.run, s.n, s.share.number,
+                                    loop.lanes > 0 ? loop.lanes : blockDim.x);
+    }
 }
 
 /* ---- held in shared memory ---------------------------------------------------------------- */
 
-/* Vectors whose terms are added up before they go to a thread's total. */
+/* Vectors whose terms are added up before they go to a thread's total. Loops over what is held are
+ * unrolled unless the formula is long. */
 enum {
-    GROUP = 4,
-    LINE_SIZE = 128 /* bytes */
+    GROUP = 4
 };
 
-template <class Op, int N, class Index>
-INLINE void hold_all(const vjpi_cuda_loop &loop, const place &run, int j, Index p, Index n)
+/* What a thread has of a row that is shared by a cluster of blocks. */
+template <class Op, int N> struct long_state {
+    vjpi_row_share share;
+    vjpi_row_cut cut;
+    int n, count; /* elements before the end; vectors of this thread */
+    place run;
+    row_numbers<Op, 1> rows;
+    inputs<Op, 1> one;
+
+    INLINE_MEMBER int at(int j) const { return cut.head + (share.first + j * share.stride) * N; }
+};
+
+template <class Op, int PART, int N>
+INLINE void long_pass(const vjpi_cuda_loop &loop, long_state<Op, N> &s)
 {
-    each<Op::nin>([&](auto i) {
-        hold<Op, TERMS, N, i.value>(run, loop.x, loop.held, j, p, n);
-    });
+    constexpr bool MAX = Op::is_max(PART);
+    total<MAX> totals[Op::reduced(PART)];
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        totals[i].start();
+#pragma unroll 1
+    for (int j = 0; j < s.count; j += GROUP) {
+        T sums[Op::reduced(PART)][N > 1 ? N : 2];
+        start_chains<Op, PART>(sums);
+#pragma unroll(Op::heavy ? 1 : GROUP)
+        for (int g = 0; g < GROUP; g++)
+            if (j + g < s.count) {
+                inputs<Op, N> in;
+                take_held<Op, N>(loop, loop.held, j + g, in);
+                add_terms<Op, PART, N>(loop, in, s.run, s.at(j + g), s.n, s.rows, s.at(j + g), 1,
+                                       0, sums);
+            }
+        UNROLL
+        for (int i = 0; i < Op::reduced(PART); i++)
+            totals[i].add(reduce_tree<MAX>(sums[i]));
+    }
+    if (s.cut.single >= 0) {
+        T term[Op::reduced(PART)][1];
+        start_chains<Op, PART>(term);
+        add_terms<Op, PART, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1, 0,
+                               term);
+        UNROLL
+        for (int i = 0; i < Op::reduced(PART); i++)
+            totals[i].add(term[i][0]);
+    }
+    constexpr int first = Op::value_of_pass(PART);
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        s.rows.at[first + i][0] =
+            reduce_row<MAX, Op::nvalues, VJPI_CUDA_CLUSTER, VJPI_CUDA_WARPS>(
+                loop, first - Op::first_value + i, totals[i].result());
 }
 
-template <class Op, int N> INLINE packs<Op, N, Op::nin> held(const vjpi_cuda_loop &loop, int j)
-{
-    packs<Op, N, Op::nin> in;
-    each<Op::nin>([&](auto i) {
-        pack_of<i.value, Op, N>(in) = held_at<Op, TERMS, N, i.value>(loop.held, j);
-    });
-    return in;
-}
-
-/* A row that is shared by a cluster of blocks: more than registers hold. Vectors begin where a
- * cache line of the output does, so that no two warps meet in one. */
+/* A row that is more than registers hold. Vectors begin where a cache line of the output does, so
+ * that no two warps meet in one. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     long_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
-    constexpr int LINE = N > 1 ? LINE_SIZE / sizeof(D) : 1;
-    cluster_arrive();
-    int rank = blockIdx.x % loop.cluster, number = rank * blockDim.x + threadIdx.x;
-    int first = rank * blockDim.x * loop.held + threadIdx.x;
-    place run = place_start<Op>(loop);
-    move_outer<Op>(run, loop, 0, loop.nouter, blockIdx.x / loop.cluster);
-    int n = (int)loop.x.n, head = min(n, (LINE - shift_of<Op, LINE>(run)) % LINE);
-    int vectors = (n - head) / N, singles = n - vectors * N;
-    int single = number < head ? number : vectors * N + number;
-    bool has_single = N > 1 && number < singles;
-    packs<Op, 1, Op::nin> one;
-    total all;
-    all.start();
-    int mine = min(loop.held, (vectors - first + (int)blockDim.x - 1) / (int)blockDim.x);
+    constexpr int LINE = N > 1 ? VJPI_CUDA_LINE / (int)sizeof(D) : 1;
+    if (loop.cluster > 1)
+        cluster_arrive();
+    long_state<Op, N> s;
+    s.share = vjpi_share_row(&loop, blockIdx.x, threadIdx.x, blockDim.x, loop.cluster, loop.held);
+    s.run = place_start<Op>(loop);
+    move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
+    read_row<Op>(loop, s.run, 0, s.rows);
+    s.n = row_length<Op>(loop, s.rows);
+    s.cut = vjpi_cut_row(s.n, shift_of<Op, Op::last, LINE>(loop.call, s.run), LINE, N,
+                         s.share.number);
+    s.count = min(loop.held, (s.cut.vectors - s.share.first + s.share.stride - 1) /
+                                 s.share.stride);
 #pragma unroll 4
-    for (int j = 0; j < mine; j++)
-        hold_all<Op, N>(loop, run, j, head + (first + j * (int)blockDim.x) * N, n);
-    if (has_single)
-        fetch_all<false>(one, run, loop.x, single, n, true);
+    for (int j = 0; j < s.count; j++)
+        hold_all<Op, N>(loop, s.run, loop.held, j, s.at(j), s.n);
+    if (s.cut.single >= 0)
+        fetch_all<Op, HELD_INPUTS, false, 1>(s.one, loop.call, s.run, loop.x, s.cut.single, s.n,
+                                             true);
     commit_copies();
     wait_copies<0>();
-#pragma unroll 1
-    for (int j = 0; j < mine; j += GROUP) {
-        T sums[N > 1 ? N : 2] = { 0 };
-        UNROLL
-        for (int g = 0; g < GROUP; g++)
-            if (j + g < mine)
-                add_terms<Op, N>(held<Op, N>(loop, j + g), loop.constants, 0, sums);
-        all.add(add_tree(sums));
+    if (loop.cluster > 1)
+        cluster_wait();
+    each<Op::last>([&](auto part) {
+        if (Op::always(part.value) || loop.call.passes >> part.value & 1)
+            long_pass<Op, part.value, N>(loop, s);
+    });
+    if constexpr (Op::nper_row > 0)
+        if (s.share.number == 0)
+            store_per_row<Op>(loop.call, s.run, s.rows, 0);
+    if constexpr (Op::nfull > 0) {
+#pragma unroll(Op::heavy ? 1 : 4)
+        for (int j = 0; j < s.count; j++) {
+            inputs<Op, N> in;
+            take_held<Op, N>(loop, loop.held, j, in);
+            finish<Op, N>(loop, in, s.run, s.at(j), s.n, s.rows, s.at(j), 1);
+        }
+        if (s.cut.single >= 0)
+            finish<Op, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1);
+        if constexpr (Op::end >= 0)
+            clear_behind<Op, N>(loop, s.run, s.n, s.share.number, blockDim.x * loop.cluster);
     }
-    if (has_single) {
-        T term[1] = { 0 };
-        add_terms<Op, 1>(one, loop.constants, 0, term);
-        all.add(term[0]);
-    }
-    T sum = add_row(loop, all.result());
-#pragma unroll 4
-    for (int j = 0; j < mine; j++)
-        finish<Op, N>(held<Op, N>(loop, j), all_lanes<N>(sum), loop, run,
-                      head + (first + j * (int)blockDim.x) * N, n);
-    if (has_single)
-        finish<Op, 1>(one, all_lanes<1>(sum), loop, run, single, n);
 }
 
-/* Rows side by side: N columns a thread, some of the rows of x below each other. */
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* What a thread has of N rows that are side by side. */
+template <class Op, int N> struct column_state {
+    vjpi_column_share share;
+    place corner;
+    row_numbers<Op, N> rows;
+    int nresults; /* that were reduced so far */
+};
+
+/* The inputs of the rows, or their PER_ROW outputs. */
+template <class Op, int N> INLINE void read_columns(const vjpi_cuda_loop &loop,
+                                                    column_state<Op, N> &s)
+{
+    UNROLL
+    for (int e = 0; e < N; e++) {
+        place column = s.corner;
+        if (s.share.p + e < loop.x.n) /* else those of any row */
+            move<Op>(column, loop.x, s.share.p + e);
+        read_row<Op>(loop, column, e, s.rows);
+    }
+}
+
+template <class Op, int N> INLINE void store_columns(const vjpi_cuda_loop &loop,
+                                                     const column_state<Op, N> &s)
+{
+    UNROLL
+    for (int e = 0; e < N; e++) {
+        place column = s.corner;
+        move<Op>(column, loop.x, s.share.p + e);
+        store_per_row<Op>(loop.call, column, s.rows, e);
+    }
+}
+
+template <class Op, int PART, int N>
+INLINE void column_pass(const vjpi_cuda_loop &loop, column_state<Op, N> &s, void *room)
+{
+    constexpr bool MAX = Op::is_max(PART);
+    total<MAX> totals[Op::reduced(PART)][N];
+    place run = s.corner;
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        UNROLL
+        for (int e = 0; e < N; e++)
+            totals[i][e].start();
+#pragma unroll 1
+    for (int j = 0; j < s.share.count; j += GROUP) {
+        T group[Op::reduced(PART)][N];
+        start_chains<Op, PART>(group);
+#pragma unroll(Op::heavy ? 1 : GROUP)
+        for (int g = 0; g < GROUP; g++)
+            if (j + g < s.share.count) {
+                inputs<Op, N> in;
+                take_held<Op, N>(loop, loop.held, j + g, in);
+                add_terms<Op, PART, N>(loop, in, run, s.share.p, loop.x.n, s.rows,
+                                       run.index, 0, 0, group);
+                move<Op>(run, loop.y, blockDim.y);
+            }
+        UNROLL
+        for (int i = 0; i < Op::reduced(PART); i++)
+            UNROLL
+            for (int e = 0; e < N; e++)
+                totals[i][e].add(group[i][e]);
+    }
+    constexpr int first = Op::value_of_pass(PART);
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++) {
+        T results[N];
+        UNROLL
+        for (int e = 0; e < N; e++)
+            results[e] = totals[i][e].result();
+        reduce_columns<MAX, N>(loop, s.nresults++, results, room);
+        UNROLL
+        for (int e = 0; e < N; e++)
+            s.rows.at[first + i][e] = results[e];
+    }
+}
+
+/* Rows side by side: N of them per thread, some of their elements below each other. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     column_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     if (loop.cluster > 1)
         cluster_arrive();
-    uint32_t rank = blockIdx.x % loop.cluster, rest = blockIdx.x / loop.cluster;
-    int64_t first = (int64_t)rank * blockDim.y * loop.held + threadIdx.y, n = loop.x.n;
-    place corner = place_start<Op>(loop);
-    move_outer<Op>(corner, loop, 0, loop.nouter, rest / loop.xblocks);
-    int64_t p = ((int64_t)(rest % loop.xblocks) * blockDim.x + threadIdx.x) * N;
-    move<Op>(corner, loop.y, first);
-    int64_t below = (loop.y.n - first + blockDim.y - 1) / blockDim.y;
-    int mine = p < n ? (int)max((int64_t)0, min((int64_t)loop.held, below)) : 0;
-    values<N> sums;
-    total totals[N];
-    UNROLL
-    for (int e = 0; e < N; e++)
-        totals[e].start();
-    place run = corner;
+    column_state<Op, N> s;
+    s.share = vjpi_share_column(&loop, blockIdx.x, threadIdx.x, threadIdx.y, blockDim.x,
+                                blockDim.y, N);
+    s.corner = place_start<Op>(loop);
+    move_outer<Op>(s.corner, loop, 0, loop.nouter, s.share.outer);
+    read_columns<Op, N>(loop, s);
+    s.nresults = 0;
+    move<Op>(s.corner, loop.y, s.share.first);
+    place run = s.corner;
 #pragma unroll 4
-    for (int j = 0; j < mine; j++) {
-        hold_all<Op, N>(loop, run, j, p, n);
+    for (int j = 0; j < s.share.count; j++) {
+        if (any_live<Op, N>(s.rows, run.index))
+            hold_all<Op, N>(loop, run, loop.held, j, s.share.p, loop.x.n);
         move<Op>(run, loop.y, blockDim.y);
     }
     commit_copies();
     wait_copies<0>();
-#pragma unroll 1
-    for (int j = 0; j < mine; j += GROUP) {
-        T group[N] = { 0 };
-        UNROLL
-        for (int g = 0; g < GROUP; g++)
-            if (j + g < mine)
-                add_terms<Op, N>(held<Op, N>(loop, j + g), loop.constants, 0, group);
-        UNROLL
-        for (int e = 0; e < N; e++)
-            totals[e].add(group[e]);
-    }
-    UNROLL
-    for (int e = 0; e < N; e++)
-        sums.lane[e] = totals[e].result();
-    add_columns<N>(loop, sums.lane, room_behind<Op, TERMS, N>(loop.held));
-    run = corner;
-#pragma unroll 4
-    for (int j = 0; j < mine; j++) {
-        finish<Op, N>(held<Op, N>(loop, j), sums, loop, run, p, n);
-        move<Op>(run, loop.y, blockDim.y);
-    }
+    if (loop.cluster > 1)
+        cluster_wait();
+    each<Op::last>([&](auto part) {
+        if (Op::always(part.value) || loop.call.passes >> part.value & 1)
+            column_pass<Op, part.value, N>(loop, s, room_behind<Op, N>(loop.held));
+    });
+    if constexpr (Op::nper_row > 0)
+        if (s.share.first == 0 && s.share.p < loop.x.n)
+            store_columns<Op, N>(loop, s);
+    run = s.corner;
+    if constexpr (Op::nfull > 0)
+#pragma unroll(Op::heavy ? 1 : 4)
+        for (int j = 0; j < s.share.count; j++) {
+            inputs<Op, N> in;
+            take_held<Op, N>(loop, loop.held, j, in);
+            finish<Op, N>(loop, in, run, s.share.p, loop.x.n, s.rows, run.index, 0);
+            move<Op>(run, loop.y, blockDim.y);
+        }
 }

@@ -8,24 +8,29 @@
 #define FEW_BLOCKS 64          /* that cannot fill the GPU, */
 #define MANY_ELEMENTS 1048576  /* where there is so much to do */
 
-static vjpi_cuda_axis axis_of(const vjpi_dim *dim)
+static bool has_role(const vjpi_call *call, int32_t i, int role)
 {
-    vjpi_cuda_axis axis = { .n = dim->n };
-    memcpy(axis.step, dim->step, sizeof(axis.step));
-    return axis;
+    return call->op->roles[i] == role && vjpi_has(call->facts, i);
+}
+
+/* Do kernels read input i where it is, in every pass, instead of holding it? */
+static bool is_direct(const vjpi_call *call, int32_t i)
+{
+    const vjp_tensor_info *info = &call->op->tensors[i];
+    return info->shape_rule == VJP_SHAPE_PARAM || info->dtype_rule == VJP_DTYPE_MASK;
 }
 
 /* ---- vectors ------------------------------------------------------------------------------ */
 
 /* Does the axis move all dense operands by the same part of a vector; by whole vectors? */
-static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
-                        const vjpi_cuda_axis *axis, bool *whole)
+static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int8_t dim,
+                        bool *whole)
 {
     int64_t first = -1;
-    for (int32_t i = 0; i < plan->noperands; i++) {
+    for (int32_t i = 0; i < plan->ntensors; i++) {
         if (!(stage->dense >> i & 1))
             continue;
-        int64_t n = stage->elements, part = axis->step[i] / plan->size[i] % n;
+        int64_t n = stage->elements, part = plan->dims[dim].step[i] / plan->size[i] % n;
         part = part < 0 ? part + n : part;
         if (first >= 0 && part != first)
             return false;
@@ -35,51 +40,62 @@ static bool moves_alike(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage
     return true;
 }
 
-/* Can operands 0 .. ntile - 1 be moved in vectors along x? The kernels know of operands that are
- * one element all along x: any input of a map, else those in `repeated`. Columns come in whole
- * vectors only. */
-static void find_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
-                         uint32_t repeated, vjpi_cuda_stage *stage)
+/* The operands that a stage has an element of for each of its own. `writes`: FULL outputs too. */
+static bool takes_part(const vjpi_call *call, int32_t i, bool writes)
 {
-    const vjpi_cuda_loop *loop = &stage->loop;
+    return has_role(call, i, VJPI_ELEMENTS) || (writes && has_role(call, i, VJPI_FULL));
+}
+
+/* Can operands be moved in vectors along x? The kernels know of inputs that are one element all
+ * along x: any input of a map, else those that are not held. Columns come in whole vectors only. */
+static void find_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan, bool writes,
+                         vjpi_cuda_stage *stage)
+{
     bool columns = stage->kind == VJPI_CUDA_COLUMN || stage->kind == VJPI_CUDA_ACROSS;
     bool map = stage->kind == VJPI_CUDA_MAP;
+    int64_t n = stage->x >= 0 ? plan->dims[stage->x].n : 1;
     stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
     stage->vectors = true;
     stage->aligned = true;
-    for (int32_t i = 0; i < ntile; i++) {
-        if (loop->x.step[i] == plan->size[i])
+    for (int32_t i = 0; i < plan->ntensors; i++) {
+        int64_t step = stage->x >= 0 ? plan->dims[stage->x].step[i] : 0;
+        if (!takes_part(call, i, writes))
+            continue;
+        if (step == plan->size[i])
             stage->dense |= 1u << i;
-        else if (loop->x.step[i] != 0 || i == output || !(map || (repeated >> i & 1)))
+        else if (step != 0 || call->op->roles[i] == VJPI_FULL || !(map || is_direct(call, i)))
             stage->vectors = false;
         else
             stage->repeats = true;
     }
-    for (int32_t d = 0; d < loop->nouter && stage->vectors; d++)
-        stage->vectors = moves_alike(plan, stage, &loop->outer[d], &stage->aligned);
-    if (loop->y.n > 1 && stage->vectors)
-        stage->vectors = moves_alike(plan, stage, &loop->y, &stage->aligned);
+    for (int8_t d = 0; d < stage->nouter && stage->vectors; d++)
+        stage->vectors = moves_alike(plan, stage, stage->outer[d], &stage->aligned);
+    if (stage->y >= 0 && stage->vectors)
+        stage->vectors = moves_alike(plan, stage, stage->y, &stage->aligned);
     if (columns)
-        stage->vectors = stage->vectors && stage->aligned && loop->x.n % stage->elements == 0;
+        stage->vectors = stage->vectors && stage->aligned && n % stage->elements == 0;
 }
 
-/* The same for a turned map: all must begin, and move, by whole vectors of its own size. */
-static void find_tile_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t output,
+/* The same for a transposed map: all must begin, and move, by whole vectors of its own size. */
+static void find_tile_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan,
                               vjpi_cuda_stage *stage)
 {
-    const vjpi_cuda_loop *loop = &stage->loop;
     stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
     stage->vectors = stage->aligned = true;
-    for (int32_t i = 0; i < ntile; i++) {
-        const vjpi_cuda_axis *run = loop->turned >> i & 1 ? &loop->y : &loop->x;
-        const vjpi_cuda_axis *side = loop->turned >> i & 1 ? &loop->x : &loop->y;
-        bool moves = side->step[i] % (stage->elements * plan->size[i]) == 0;
-        for (int32_t d = 0; d < loop->nouter; d++)
-            moves = moves && loop->outer[d].step[i] % (stage->elements * plan->size[i]) == 0;
+    for (int32_t i = 0; i < plan->ntensors; i++) {
+        bool transposed = stage->transposed >> i & 1;
+        const vjpi_cuda_axis *run = &plan->dims[transposed ? stage->y : stage->x];
+        const vjpi_cuda_axis *side = &plan->dims[transposed ? stage->x : stage->y];
+        if (!takes_part(call, i, true))
+            continue;
+        int64_t vector = stage->elements * plan->size[i];
+        bool moves = side->step[i] % vector == 0;
+        for (int8_t d = 0; d < stage->nouter; d++)
+            moves = moves && plan->dims[stage->outer[d]].step[i] % vector == 0;
         if (run->step[i] == plan->size[i])
             stage->dense |= 1u << i;
-        else if (run->step[i] == 0 && i != output)
-            moves = true; /* a repeated element may lie anywhere */
+        else if (run->step[i] == 0 && call->op->roles[i] != VJPI_FULL)
+            moves = true; /* a repeated element may be anywhere */
         else
             moves = false;
         stage->vectors = stage->vectors && moves;
@@ -88,67 +104,75 @@ static void find_tile_vectors(const vjpi_cuda_plan *plan, int32_t ntile, int32_t
 
 /* ---- which dim is what -------------------------------------------------------------------- */
 
-/* All dims but x and y (-1: none) become outer axes, those not reduced first if `sorted`. */
-static void set_outer(const vjpi_loop *from, int32_t x, int32_t y, bool sorted,
-                      vjpi_cuda_loop *loop)
+/* All dims but x and y (-1: none) become outer axes; with a `set`, those that are not in it first,
+ * and they are kept. */
+static void set_axes(const vjpi_cuda_plan *plan, int32_t x, int32_t y, int set,
+                     vjpi_cuda_stage *stage)
 {
-    for (int32_t pass = 0; pass < 2; pass++) {
-        for (int32_t d = 0; d < from->ndim; d++)
-            if (d != x && d != y && (sorted ? from->dims[d].reduced == pass : pass == 0))
-                loop->outer[loop->nouter++] = axis_of(&from->dims[d]);
+    stage->x = (int8_t)x;
+    stage->y = (int8_t)y;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t d = 0; d < plan->ndim; d++) {
+            bool in_set = (plan->reduced[d] & set) != 0;
+            if (d != x && d != y && in_set == (pass == 1))
+                stage->outer[stage->nouter++] = (int8_t)d;
+        }
         if (pass == 0)
-            loop->nkept = loop->nouter;
+            stage->nkept = stage->nouter;
     }
 }
 
-static void set_axes(const vjpi_loop *from, int32_t x, int32_t y, bool sorted,
-                     vjpi_cuda_loop *loop)
+static vjpi_cuda_stage *add_stage(vjpi_cuda_plan *plan, vjpi_cuda_kind kind)
 {
-    loop->x.n = loop->y.n = 1;
-    if (x >= 0)
-        loop->x = axis_of(&from->dims[x]);
-    if (y >= 0)
-        loop->y = axis_of(&from->dims[y]);
-    set_outer(from, x, y, sorted, loop);
+    vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
+    memset(stage, 0, sizeof(*stage));
+    stage->kind = kind;
+    return stage;
 }
 
-static bool lies_along(const vjpi_loop *loop, int32_t operand, int32_t d)
+static bool is_along(const vjpi_cuda_plan *plan, int32_t operand, int32_t d)
 {
-    return d >= 0 && loop->dims[d].step[operand] == loop->size[operand];
+    return d >= 0 && plan->dims[d].step[operand] == plan->size[operand];
 }
 
-/* The dim along which some input lies that does not lie along x; -1 if there is none. Too short
+/* May this input go through a transposed tile? Its elements must be those of the tile. */
+static bool can_transpose(const vjpi_call *call, int32_t i)
+{
+    return has_role(call, i, VJPI_ELEMENTS) && call->tensors[i].dtype == call->dtype;
+}
+
+/* The dim along which some input is dense that is not dense along x; -1 if there is none. Too short
  * ones would leave most of a tile empty. */
-static int32_t find_turned(const vjpi_loop *loop, int32_t ninputs, int32_t x)
+static int32_t find_transposed(const vjpi_call *call, const vjpi_cuda_plan *plan, int32_t x)
 {
-    for (int32_t i = 0; i < ninputs && x >= 0 && loop->dims[x].n >= NARROW; i++) {
-        if (lies_along(loop, i, x) || loop->dims[x].step[i] == 0)
+    for (int32_t i = 0; i < call->op->info.ninputs && x >= 0 && plan->dims[x].n >= NARROW; i++) {
+        if (!can_transpose(call, i) || is_along(plan, i, x) || plan->dims[x].step[i] == 0)
             continue;
-        for (int32_t d = loop->ndim - 1; d >= 0; d--)
-            if (d != x && lies_along(loop, i, d) && loop->dims[d].n >= NARROW)
+        for (int32_t d = plan->ndim - 1; d >= 0; d--)
+            if (d != x && is_along(plan, i, d) && plan->dims[d].n >= NARROW)
                 return d;
     }
     return -1;
 }
 
-static void add_map(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
-                    vjpi_cuda_plan *plan)
+static void add_map(const vjpi_call *call, vjpi_cuda_plan *plan)
 {
-    vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
-    int32_t ninputs = call->op->info.ninputs, x = from->ndim - 1;
-    int32_t y = find_turned(from, ninputs, x), turned = 0;
-    stage->kind = y >= 0 ? VJPI_CUDA_TURNED : VJPI_CUDA_MAP;
-    set_axes(from, x, y >= 0 ? y : x - 1, false, &stage->loop);
+    int32_t x = plan->ndim - 1, y = -1, transposed = 0;
+    if (call->op->npasses == 1)
+        y = find_transposed(call, plan, x);
+    vjpi_cuda_stage *stage = add_stage(plan, y >= 0 ? VJPI_CUDA_TRANSPOSED : VJPI_CUDA_MAP);
     if (stage->kind == VJPI_CUDA_MAP) {
-        find_vectors(plan, ntile, ninputs, 0, stage);
+        set_axes(plan, x, x > 0 ? x - 1 : -1, 0, stage);
+        find_vectors(call, plan, true, stage);
         return;
     }
-    for (int32_t i = 0; i < ninputs && turned < 2; i++)
-        if (lies_along(from, i, y) && !lies_along(from, i, x)) {
-            stage->loop.turned |= 1u << i;
-            turned++;
+    set_axes(plan, x, y, 0, stage);
+    for (int32_t i = 0; i < call->op->info.ninputs && transposed < VJPI_CUDA_TILES; i++)
+        if (can_transpose(call, i) && is_along(plan, i, y) && !is_along(plan, i, x)) {
+            stage->transposed |= 1u << i;
+            transposed++;
         }
-    find_tile_vectors(plan, ntile, ninputs, stage);
+    find_tile_vectors(call, plan, stage);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -163,147 +187,267 @@ static int64_t partials_size(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *
             vjpi_cuda_shape(plan, stage, vectors, exact, &launch);
             if (launch.loop.nsegments == 1)
                 continue; /* it stores its sums itself */
-            int64_t size = launch.loop.nsegments * plan->nsums * launch.loop.nouts *
+            int64_t size = launch.loop.nsegments * stage->nsums * launch.loop.nouts *
                            plan->compute_size;
             most = size > most ? size : most;
         }
     return most;
 }
 
-/* ntile: operands that are read or written for each element. Returns the partial sums' bytes. */
-static int64_t add_fold(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
-                        vjpi_cuda_plan *plan)
+/* What the reductions of a pass go to: row values or, in the last pass, SUM outputs. */
+static void set_targets(const vjpi_call *call, const vjpi_cuda_plan *plan, int32_t part,
+                        vjpi_cuda_stage *stage)
 {
-    vjpi_cuda_stage *stage = &plan->stages[plan->nstages++];
-    int32_t x = from->ndim - 1;
-    bool reduced = x < 0 || from->dims[x].reduced;
-    uint32_t repeated = 0;
-    stage->kind = reduced ? VJPI_CUDA_ALONG : VJPI_CUDA_ACROSS;
-    set_axes(from, x, -1, true, &stage->loop);
-    stage->loop.x_kept = !reduced;
-    for (int32_t i = 0; i < call->op->info.ninputs && reduced; i++)
-        if (call->op->tensors[i].shape_rule == VJP_SHAPE_SLOPE)
-            repeated |= 1u << i; /* it has the sums' shape, and the sums run along x */
-    find_vectors(plan, ntile, ntile > call->op->info.ninputs ? call->op->info.ninputs : -1,
-                 repeated, stage);
-    double sums_size = (double)plan->nsums * (double)plan->compute_size; /* may pass 63 bits */
-    for (int32_t d = 0; d < from->ndim; d++)
-        sums_size *= from->dims[d].reduced ? 1 : (double)from->dims[d].n;
-    double room = vjpi_workspace_limit(call) -
-                  (double)(plan->rowsums_size + 2 * plan->compute_size);
+    const vjpi_op *op = call->op;
+    int32_t first = plan->narrays - plan->nvalues;
+    stage->part = (uint8_t)part;
+    if (part < op->npasses - 1) {
+        for (int32_t p = 0; p < part; p++)
+            first += VJPI_REDUCTIONS(op->reductions[p]);
+        stage->nsums = VJPI_REDUCTIONS(op->reductions[part]);
+        stage->is_max = op->reductions[part] >= VJPI_MAXIMUM;
+        for (int32_t i = 0; i < stage->nsums; i++)
+            stage->target[i] = (uint8_t)(VJPI_MAX_TENSORS + first + i);
+        return;
+    }
+    for (int32_t i = op->info.ninputs; i < call->ntensors; i++)
+        if (op->roles[i] == VJPI_SUM)
+            stage->target[stage->nsums++] =
+                vjpi_has(call->facts, i) ? (uint8_t)i : (uint8_t)VJPI_CUDA_NO_TARGET;
+}
+
+/* The inputs that are the same for all that is summed for a result. */
+static uint32_t find_fixed(const vjpi_call *call, const vjpi_cuda_plan *plan,
+                           const vjpi_cuda_stage *stage)
+{
+    uint32_t fixed = 0;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++) {
+        bool same = call->op->roles[i] == VJPI_ELEMENTS && is_direct(call, i);
+        for (int8_t d = stage->nkept; d < stage->nouter; d++)
+            same = same && plan->dims[stage->outer[d]].step[i] == 0;
+        fixed |= (uint32_t)same << i;
+    }
+    return fixed;
+}
+
+/* Pass `part`, which reduces along the dims of a set. Returns the partial sums' bytes. */
+static int64_t add_fold(const vjpi_call *call, int32_t part, int set, vjpi_cuda_plan *plan)
+{
+    int32_t x = plan->ndim - 1;
+    bool reduced = x < 0 || plan->reduced[x] & set;
+    vjpi_cuda_stage *stage = add_stage(plan, reduced ? VJPI_CUDA_ALONG : VJPI_CUDA_ACROSS);
+    set_axes(plan, x, -1, set, stage);
+    set_targets(call, plan, part, stage);
+    stage->x_kept = !reduced;
+    stage->fixed = find_fixed(call, plan, stage);
+    find_vectors(call, plan, part == call->op->npasses - 1, stage);
+    double sums_size = (double)stage->nsums * (double)plan->compute_size; /* may pass 63 bits */
+    for (int32_t d = 0; d < plan->ndim; d++)
+        sums_size *= plan->reduced[d] & set ? 1 : (double)plan->dims[d].n;
+    double room = vjpi_workspace_limit(call) - (double)(plan->arrays_size + 2 * plan->compute_size);
     stage->most_segments = (int64_t)(room / sums_size);
     return partials_size(plan, stage);
 }
 
-/* Nothing to read, but sums of nothing to write. */
+/* Nothing to read, but sums of nothing to write. SUM outputs have one shape. */
 static void add_zero(const vjpi_call *call, vjpi_cuda_plan *plan)
 {
-    const vjp_tensor *sum = &call->tensors[call->op->info.ninputs + call->op->nfull];
-    vjpi_cuda_stage *stage = &plan->stages[0];
-    vjpi_cuda_loop *loop = &stage->loop;
-    stage->kind = VJPI_CUDA_JOIN;
-    loop->nouts = vjpi_numel(sum);
-    loop->nkept = loop->nouter = sum->ndim;
-    for (int32_t d = 0; d < sum->ndim; d++) {
-        loop->outer[d].n = sum->shape[d];
-        for (int32_t i = call->op->info.ninputs + call->op->nfull; i < call->ntensors; i++)
-            if (sum->shape[d] > 1 && loop->nouts > 0) /* else the stride may be anything */
-                loop->outer[d].step[i] = call->tensors[i].strides[d] * plan->size[i];
+    vjpi_cuda_stage *stage = add_stage(plan, VJPI_CUDA_JOIN);
+    int64_t count = 0;
+    set_targets(call, plan, call->op->npasses - 1, stage);
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
+        const vjp_tensor *sum = &call->tensors[i];
+        if (!has_role(call, i, VJPI_SUM))
+            continue;
+        count = vjpi_numel(sum);
+        plan->ndim = sum->ndim;
+        for (int32_t d = 0; d < sum->ndim; d++) {
+            plan->dims[d].n = sum->shape[d];
+            if (sum->shape[d] > 1 && count > 0) /* else the stride may be anything */
+                plan->dims[d].step[i] = sum->strides[d] * plan->size[i];
+        }
     }
-    plan->nstages = loop->nouts > 0;
+    set_axes(plan, -1, -1, 0, stage);
+    plan->nstages = count > 0;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* One launch that reads everything once, if the axis is short enough to hold. */
-static bool add_row(const vjpi_call *call, const vjpi_loop *from, int32_t ntile,
-                    vjpi_cuda_plan *plan)
+/* One launch that reads everything once, if the axis is one dim and short enough to hold. */
+static bool add_row(const vjpi_call *call, vjpi_cuda_plan *plan)
 {
-    vjpi_cuda_stage *stage = &plan->stages[0];
-    int32_t axis = from->ndim - 1, x = from->ndim - 1;
+    int32_t axis = -1, naxes = 0, x = plan->ndim - 1;
     vjpi_cuda_launch launch;
-    while (axis >= 0 && !from->dims[axis].reduced)
-        axis--;
-    bool columns = axis >= 0 && axis != x && from->dims[x].n >= NARROW;
-    stage->kind = columns ? VJPI_CUDA_COLUMN : VJPI_CUDA_ROW;
+    for (int32_t d = 0; d < plan->ndim; d++)
+        if (plan->reduced[d] & VJPI_AXIS) {
+            axis = d;
+            naxes++;
+        }
+    bool columns = axis >= 0 && axis != x && plan->dims[x].n >= NARROW;
+    vjpi_cuda_stage *stage = add_stage(plan, columns ? VJPI_CUDA_COLUMN : VJPI_CUDA_ROW);
+    plan->nstages = 0;
     stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
-    if (!vjpi_cuda_can_hold(stage, plan->most_cluster, axis < 0 ? 1 : from->dims[axis].n))
+    if (naxes > 1 || !vjpi_cuda_can_hold(plan, stage, axis < 0 ? 1 : plan->dims[axis].n))
         return false;
-    set_axes(from, columns ? x : axis, columns ? axis : -1, false, &stage->loop);
-    stage->loop.rows = 1;
-    for (int32_t d = 0; d < stage->loop.nouter; d++)
-        stage->loop.rows *= stage->loop.outer[d].n;
-    find_vectors(plan, ntile, call->op->info.ninputs, 0, stage);
+    set_axes(plan, columns ? x : axis, columns ? axis : -1, 0, stage);
+    find_vectors(call, plan, true, stage);
     vjpi_cuda_shape(plan, stage, stage->vectors, false, &launch);
-    if (launch.blocks < FEW_BLOCKS && vjpi_numel(&call->tensors[0]) > MANY_ELEMENTS)
+    if (launch.blocks < FEW_BLOCKS && call->elements > MANY_ELEMENTS)
         return false;
     plan->nstages = 1;
     return true;
 }
 
-/* The sums first, then the outputs. Returns the partial sums' bytes. */
-static int64_t add_fold_and_map(const vjpi_call *call, int32_t ntile, vjpi_cuda_plan *plan)
+/* The rows themselves: the dims that they do not run along. */
+static void add_rows(vjpi_cuda_plan *plan, vjpi_cuda_kind kind)
 {
-    vjpi_loop loop;
-    memset(plan->stages, 0, sizeof(plan->stages));
-    plan->rowsums_size = plan->compute_size;
-    for (int32_t d = 0; d < call->ndim; d++)
-        plan->rowsums_size *= call->reduced[d] ? 1 : call->shape[d];
-    vjpi_layout(call, plan->compute_size, &loop);
-    memcpy(plan->offset, loop.offset, sizeof(plan->offset));
-    int64_t partials = add_fold(call, &loop, call->op->info.ninputs, plan);
-    add_map(call, &loop, ntile + 1, plan);
-    return partials;
+    vjpi_cuda_stage *stage = add_stage(plan, kind);
+    set_axes(plan, -1, -1, VJPI_AXIS, stage);
+    stage->nouter = stage->nkept;
+}
+
+static bool wants_full(const vjpi_call *call)
+{
+    bool wants = false;
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++)
+        wants = wants || has_role(call, i, VJPI_FULL);
+    return wants;
+}
+
+/* Pass by pass, with arrays of all rows in the workspace: rows that cannot be held, few long ones, an
+ * axis of several dims, or sums that run across rows as well as along them. Returns the partial
+ * sums' bytes. */
+static int64_t add_passes(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    int32_t last = call->op->npasses - 1;
+    bool all_passes = call->passes == (1u << last) - 1;
+    int64_t most = 0, size;
+    plan->arrays_size = plan->narrays * plan->rows * plan->compute_size;
+    if (plan->narrays > plan->nvalues || !all_passes || call->elements == 0)
+        add_rows(plan, VJPI_CUDA_GATHER);
+    for (int32_t p = 0; p < last && call->elements > 0; p++)
+        if (call->passes >> p & 1) {
+            size = add_fold(call, p, VJPI_AXIS, plan);
+            most = size > most ? size : most;
+        }
+    if (call->per_row)
+        add_rows(plan, VJPI_CUDA_PER_ROW);
+    if (call->elements > 0 && call->sums) {
+        size = add_fold(call, last, VJPI_SUMMED, plan);
+        most = size > most ? size : most;
+    } else if (call->elements > 0 && wants_full(call)) {
+        add_map(call, plan);
+    }
+    return most;
 }
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
-static int64_t compute_size_of(vjp_dtype dtype)
+/* The bytes that an element of input i takes where it is held: the kernels of mixed dtypes have room
+ * for the compute type. */
+static int64_t held_size_of(const vjpi_call *call, int32_t i)
 {
-    enum {
-#define DTYPE(name, suffix, size, compute) SIZE_##name = size,
-#include "dtypes.def"
-    };
-    switch (dtype) {
-#define DTYPE(name, suffix, size, compute) case VJP_##suffix: return SIZE_##compute;
-#include "dtypes.def"
+    vjp_dtype_rule rule = call->op->tensors[i].dtype_rule;
+    int64_t own = (int64_t)vjp_dtype_size(call->dtype);
+    bool mixed = call->mixed && (rule == VJP_DTYPE_ANY || (rule == VJP_DTYPE_WIDE && own == 2));
+    return mixed ? (int64_t)vjpi_compute_size(call->dtype) : own;
+}
+
+static void describe_tensors(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    const vjpi_op *op = call->op;
+    plan->ntensors = call->ntensors;
+    plan->compute_size = (int64_t)vjpi_compute_size(call->dtype);
+    memset(plan->array_of, VJPI_CUDA_NO_TARGET, sizeof(plan->array_of));
+    for (int32_t i = 0; i < call->ntensors; i++) {
+        bool row_input = op->roles[i] == VJPI_ROW_INPUT || op->roles[i] == VJPI_ROW_END;
+        plan->call.dtypes[i] = (uint8_t)call->tensors[i].dtype;
+        if (vjpi_has(call->facts, i))
+            plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+        if (i < op->info.ninputs && !vjpi_has(call->facts, i))
+            plan->call.stand_ins[i] = op->stand_ins[i];
+        if (row_input)
+            plan->array_of[i] = (uint8_t)plan->narrays++;
+        if (op->roles[i] == VJPI_ROW_END)
+            plan->end_inputs |= 1u << i;
+        if (op->roles[i] == VJPI_ELEMENTS && !is_direct(call, i))
+            plan->held_size += (int32_t)held_size_of(call, i);
     }
+    plan->nvalues = op->nvalues;
+    plan->narrays += op->nvalues;
+    plan->ends = plan->end_inputs != 0;
+}
+
+static void describe_call(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    plan->call.facts = call->facts;
+    plan->call.passes = call->passes;
+    vjpi_set_constants(call, plan->call.constants);
+    plan->rows = call->rows;
+    plan->length = call->length;
+    plan->causal = call->causal_dim >= 0;
+    if (plan->causal)
+        plan->causal_shift = call->length - call->shape[call->causal_dim];
+}
+
+/* The plan's dims are those of the loop. Rows are counted in its order, and so are positions along
+ * them. */
+static void set_dims(const vjpi_loop *loop, int32_t causal, vjpi_cuda_plan *plan)
+{
+    int64_t row = 1, index = 1;
+    plan->ndim = loop->ndim;
+    if (plan->causal) /* a dim that is walked backwards counts down from its end */
+        plan->causal_shift += loop->offset[causal];
+    memcpy(plan->offset, loop->offset, sizeof(plan->offset));
+    for (int32_t d = loop->ndim - 1; d >= 0; d--) {
+        const vjpi_dim *dim = &loop->dims[d];
+        bool along = dim->reduced & VJPI_AXIS;
+        plan->reduced[d] = dim->reduced;
+        plan->dims[d] = (vjpi_cuda_axis){ .n = dim->n, .row = along ? 0 : row,
+                                          .index = along ? index : 0,
+                                          .causal = plan->causal ? dim->step[causal] : 0 };
+        memcpy(plan->dims[d].step, dim->step, sizeof(plan->dims[d].step));
+        *(along ? &index : &row) *= dim->n;
+    }
+}
+
+/* Without elements there may still be sums or rows. */
+static void prepare_empty(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    vjpi_loop loop;
+    if (call->sums) {
+        add_zero(call, plan);
+    } else if (call->rows > 0 && call->per_row) {
+        vjpi_layout_rows(call, &loop);
+        set_dims(&loop, call->ntensors + 1, plan);
+        add_passes(call, plan);
+    }
+}
+
+static int64_t prepare_elements(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    vjpi_loop loop;
+    vjpi_layout(call, false, &loop);
+    set_dims(&loop, call->ntensors, plan);
+    if (call->op->npasses > 1)
+        return !call->sums && add_row(call, plan) ? 0 : add_passes(call, plan);
+    if (call->sums)
+        return add_fold(call, 0, VJPI_SUMMED, plan);
+    add_map(call, plan);
     return 0;
 }
 
 void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *workspace_size)
 {
-    const vjpi_op *op = call->op;
-    int32_t ntile = op->info.ninputs + op->nfull;
-    int64_t partials = 0, elements = vjpi_numel(&call->tensors[0]);
-    vjpi_loop loop;
-    plan->ntensors = call->ntensors;
-    plan->noperands = call->ntensors + (op->kind == VJPI_ROW);
-    plan->compute_size = compute_size_of(call->dtype);
-    plan->nsums = op->kind == VJPI_ROW ? 1 : call->ntensors - ntile;
-    for (int32_t i = 0; i < call->ntensors; i++)
-        plan->size[i] = (int64_t)vjp_dtype_size(call->tensors[i].dtype);
-    for (int32_t i = 0; i < op->info.ninputs; i++) /* inputs of the sums' shape need not be */
-        if (op->tensors[i].shape_rule == VJP_SHAPE_DATA)
-            plan->held_size += (int32_t)plan->size[i];
-    plan->size[call->ntensors] = plan->compute_size;
-    if (elements == 0) {
-        if (op->kind == VJPI_FOLD)
-            add_zero(call, plan);
-        *workspace_size = 0;
-        return;
-    }
-    vjpi_layout(call, 0, &loop);
-    memcpy(plan->offset, loop.offset, sizeof(plan->offset));
-    if (op->kind == VJPI_MAP)
-        add_map(call, &loop, ntile, plan);
-    else if (op->kind == VJPI_FOLD)
-        partials = add_fold(call, &loop, ntile, plan);
-    else if (!add_row(call, &loop, ntile, plan))
-        partials = add_fold_and_map(call, ntile, plan);
-    for (int32_t s = 0; s < plan->nstages; s++)
-        memcpy(plan->stages[s].loop.constants, call->constants, sizeof(call->constants));
+    int64_t partials = 0;
+    describe_tensors(call, plan);
+    describe_call(call, plan);
+    plan->held_most = vjpi_cuda_held_most(plan);
+    if (call->elements == 0)
+        prepare_empty(call, plan);
+    else
+        partials = prepare_elements(call, plan);
     /* The workspace may begin anywhere: room to align it. */
-    int64_t size = plan->rowsums_size + partials;
+    int64_t size = plan->arrays_size + partials;
     *workspace_size = size > 0 ? (size_t)(size + plan->compute_size - 1) : 0;
 }

@@ -100,6 +100,8 @@ static void check_files(const arguments *args, const vjp_op_info *op)
     for (int32_t t = 0; op && vjp_op_tensor(op, t); t++) {
         const char *file = option_given(args, vjp_op_tensor(op, t)->name);
         npy_input tensor;
+        if (!file && vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL)
+            continue;
         expect(file, "a tensor has no file");
         if (t >= op->ninputs && !strcmp(file, "-"))
             continue;

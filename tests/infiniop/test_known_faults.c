@@ -65,7 +65,7 @@ static int same_shape(const view *a, const view *b)
 }
 
 /* Every operator with tensor after tensor bent to this shape: refused, but where it is the shape
- * that it has. */
+ * that it has. In one dim the axis may be what is missing first. */
 static void each_tensor_bent_is_refused(view bent)
 {
     for (int k = 0; k < noperators; k++) {
@@ -77,7 +77,9 @@ static void each_tensor_bent_is_refused(view bent)
             if (same_shape(&was, &bent))
                 continue;
             views[i] = bent;
-            EXPECT(BAD_TENSOR_SHAPE, create(&operators[k], INFINI_DTYPE_F32, views, &values));
+            infiniStatus_t status = create(&operators[k], INFINI_DTYPE_F32, views, &values);
+            if (status != INFINI_STATUS_BAD_PARAM || bent.ndim > 1)
+                EXPECT(BAD_TENSOR_SHAPE, status);
             views[i] = was;
         }
     }

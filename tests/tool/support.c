@@ -102,7 +102,10 @@ bool file_is(const char *path, const void *bytes, size_t size)
 
 const char *numpy_descr(vjp_dtype dtype)
 {
-    return dtype == VJP_F64 ? "<f8" : dtype == VJP_F32 ? "<f4" : dtype == VJP_F16 ? "<f2" : "<V2";
+    static const char *const descrs[] = { [VJP_F64] = "<f8",  [VJP_F32] = "<f4", [VJP_F16] = "<f2",
+                                          [VJP_BF16] = "<V2", [VJP_S32] = "<i4", [VJP_S64] = "<i8",
+                                          [VJP_U8] = "|u1" };
+    return descrs[dtype];
 }
 
 const char *numpy_dict(char dict[DICT_SIZE], const char *descr, bool fortran_order, int32_t ndim,

@@ -7,20 +7,29 @@
 #include "dtypes.h"
 #include "unit.h"
 
+/* The first case of that name in the set "cliffs". */
+static bench_problem cliff_named(const char *name)
+{
+    const bench_set *set = bench_set_of(VJP_CPU, "cliffs");
+    bench_problem of;
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        for (int64_t c = 0; c < set->count; c++)
+            if (bench_case_at(&set->cases[c], vjp_op_at(i), 0, 1 << 16, VJP_F16, &of) &&
+                strcmp(of.name, name) == 0)
+                return of;
+    fail_msg("there is no case %s", name);
+    return of;
+}
+
 /* A case of the set "cliffs" in memory, with a twist. */
 static load load_of(const char *name, bench_twist twist, vjp_context **ctx, memory *where)
 {
     char reason[VJP_REASON_SIZE] = "";
-    const bench_set *set = bench_set_of(VJP_CPU, "cliffs");
-    named_problem row;
+    bench_problem of = cliff_named(name);
     load l;
-    int64_t c = 0;
-    while (strcmp(set->cases[c].problem.name, name) != 0)
-        c++;
-    assert_true(bench_case_at(&set->cases[c], 1 << 16, VJP_F16, &row));
     assert_true(memory_open(where, VJP_CPU, 0, reason));
     assert_int_equal(vjp_context_create(NULL, ctx, reason, sizeof(reason)), VJP_OK);
-    if (!load_open(&l, where, *ctx, &row, twist, 0, reason))
+    if (!load_open(&l, where, *ctx, &of.p, twist, 0, reason))
         fail_msg("%s", reason);
     return l;
 }
@@ -44,6 +53,27 @@ static void assert_numbers(const char *name, bench_twist twist, const char *tens
     assert_int_equal(load_run(&l, NULL), VJP_OK);
     load_close(&l);
     vjp_context_destroy(ctx);
+}
+
+/* An operator is measured from the moment that the library has it. */
+static void every_operator_has_a_case_in_every_set(void **state)
+{
+    static const struct {
+        vjp_device device;
+        const char *name;
+    } sets[] = { { VJP_CPU, "standard" }, { VJP_CPU, "growth" }, { VJP_CPU, "cliffs" },
+                 { VJP_CUDA, "standard" } };
+    (void)state;
+    for (int s = 0; s < COUNT_OF(sets); s++)
+        for (int32_t i = 0; i < vjp_op_count(); i++) {
+            const bench_set *set = bench_set_of(sets[s].device, sets[s].name);
+            char name[BENCH_NAME];
+            int64_t cases = 0;
+            for (int64_t c = 0; c < set->count; c++)
+                cases += bench_case_name(&set->cases[c], vjp_op_at(i), 0, name);
+            if (cases == 0)
+                fail_msg("%s has no case in %s", vjp_op_at(i)->name, sets[s].name);
+        }
 }
 
 static void subnormal_numbers_are_subnormal(void **state)
@@ -86,10 +116,9 @@ static void broadcast_bytes_count_once(void **state)
     load_close(&l);
 
     char reason[VJP_REASON_SIZE] = "";
-    const named_problem row = { "relu",  "relu_backward", VJP_F16,
-                                VJP_F16, NAMED_BROADCAST, USE_DST(0),
-                                1,       { 1 << 16 },     NO_SLOPE };
-    assert_true(load_open(&l, &where, ctx, &row, TWIST_NONE, 0, reason));
+    bench_problem of = cliff_named("relu");
+    named_lay_out(&of.p, NAMED_BROADCAST);
+    assert_true(load_open(&l, &where, ctx, &of.p, TWIST_NONE, 0, reason));
     assert_true(l.bytes == 2.0 * 2 * (1 << 16) + 2);
     load_close(&l);
     vjp_context_destroy(ctx);
@@ -160,6 +189,7 @@ static void a_run_that_fails_ends_the_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operator_has_a_case_in_every_set),
         cmocka_unit_test(subnormal_numbers_are_subnormal),
         cmocka_unit_test(gradients_beside_a_slope_are_positive_and_small),
         cmocka_unit_test(a_twist_moves_every_tensor_by_one_element),

@@ -167,6 +167,22 @@ static void a_second_output_that_fails_leaves_nothing(void **state)
     assert_untouched();
 }
 
+static void an_optional_output_may_be_left_out(void **state)
+{
+    (void)state;
+    size_t size, whole;
+    assert_says(tool(ARGS(PRELU, "--diff_src", "both.npy", "--diff_slope", "s.npy")), 0, NULL);
+    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy")), 0, NULL);
+    assert_int_equal(folder_count(), PREPARED + 2);
+    char *alone = file_read("d.npy", &size), *both = file_read("both.npy", &whole);
+    assert_int_equal(size, whole);
+    assert_memory_equal(alone, both, size);
+    free(alone);
+    free(both);
+    assert_says(tool(ARGS(PRELU, "--diff_slope", "s.npy")), 2,
+                "--diff_src FILE is missing: an output of prelu_backward");
+}
+
 static void what_is_no_file_is_not_replaced(void **state)
 {
     (void)state;
@@ -390,6 +406,7 @@ int main(void)
         PREPARED_TEST(a_refused_call_leaves_nothing),
         PREPARED_TEST(a_full_disk_leaves_nothing),
         PREPARED_TEST(a_second_output_that_fails_leaves_nothing),
+        PREPARED_TEST(an_optional_output_may_be_left_out),
         PREPARED_TEST(what_is_no_file_is_not_replaced),
         PREPARED_TEST(a_read_only_file_is_replaced_by_force_alone),
         PREPARED_TEST(a_signal_leaves_nothing),

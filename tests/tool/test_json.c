@@ -159,7 +159,7 @@ static void strings_are_escaped(void **state)
     char text[sizeof(wanted)] = "";
     FILE *file = tmpfile();
     assert_non_null(file);
-    json_string(file, "a \"b\" \\ \n \x1f \xc3\xa9");
+    json_put_string(file, "a \"b\" \\ \n \x1f \xc3\xa9");
     rewind(file);
     assert_int_equal(fread(text, 1, sizeof(text), file), sizeof(wanted) - 1);
     assert_string_equal(text, wanted);

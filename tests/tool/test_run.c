@@ -46,7 +46,7 @@ static void add_attr(line *l, const vjp_attr *attr)
     else if (attr->type == VJP_ATTR_S64)
         snprintf(value, sizeof value, "%" PRId64, attr->value.s64);
     else if (attr->type == VJP_ATTR_F32)
-        snprintf(value, sizeof value, "%.9g", (double)attr->value.f32);
+        snprintf(value, sizeof value, "%.17g", (double)attr->value.f32);
     else
         snprintf(value, sizeof value, "%s", attr->value.str);
     add_option(l, attr->name, value);

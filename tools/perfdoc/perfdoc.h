@@ -19,7 +19,8 @@ static inline bool is(const char *a, const char *b)
 
 /* ---- lines.c ------------------------------------------------------------------------------- */
 
-/* What a table is about: lines of vjp on the CPU with these threads, memory and layout. */
+/* What a table is about: lines of vjp on the CPU with these threads, memory and a layout that ends
+ * like that. */
 typedef struct view {
     const records *all;
     int threads;

@@ -134,16 +134,16 @@ void put_peers(const records *all)
 {
     view huge = { all, 1, "huge", "plain" }, ordinary = { all, 1, "ordinary", "plain" };
     view threads = { all, most_threads(all), "huge", "plain" };
-    view last = { all, 1, "huge", "diff_dst channels last" };
-    view broadcast = { all, 1, "huge", "diff_dst broadcast" };
+    view last = { all, 1, "huge", "channels last" };
+    view broadcast = { all, 1, "huge", "broadcast" };
     char title[64];
     put_beyond(&huge, "Largest size, one thread");
     snprintf(title, sizeof(title), "Largest size, %d threads", threads.threads);
     if (threads.threads > 1)
         put_beyond(&threads, title);
     put_beyond(&ordinary, "16 Mi elements on ordinary pages, one thread");
-    put_beyond(&last, "src channels first, diff_dst channels last");
-    put_beyond(&broadcast, "diff_dst one element, broadcast");
+    put_beyond(&last, "The gradient channels last, the others channels first");
+    put_beyond(&broadcast, "The gradient one element, broadcast");
     put_sizes(&huge);
     put_notes(all);
 }

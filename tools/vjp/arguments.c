@@ -209,6 +209,9 @@ bool attribute_value(const vjp_attr_info *info, const char *text, vjp_attr *attr
     case VJP_ATTR_F32:
         attr->value.f32 = strtof(text, &end);
         return *text && !*end && !(errno && isinf(attr->value.f32));
+    case VJP_ATTR_F64:
+        attr->value.f64 = strtod(text, &end);
+        return *text && !*end && !(errno && isinf(attr->value.f64));
     case VJP_ATTR_STR:
         attr->value.str = text;
         return true;

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "bench_report.h"
+#include "dtypes.h"
 
 /* ---- measuring ---------------------------------------------------------------------------- */
 
@@ -24,7 +26,7 @@ static int measure(bench *b, bench_result *r, bench_twist twist)
     bool cuda = b->device == VJP_CUDA;
     show_progress(b, r);
     bool well =
-        load_open(&l, &b->where, b->ctx, &r->row, twist, cuda ? 4 * b->cuda.cache_size : 0, reason);
+        load_open(&l, &b->where, b->ctx, &r->of.p, twist, cuda ? 4 * b->cuda.cache_size : 0, reason);
     if (well) {
         rivals_open(&b->peers, &l, r->rivals);
         well = cuda ? bench_cuda_measure(&b->cuda, &l, &r->s)
@@ -38,8 +40,8 @@ static int measure(bench *b, bench_result *r, bench_twist twist)
     load_close(&l);
     hide_progress();
     if (!well)
-        return complain(b->args->command, FAILED, "%s %s %s: %s", r->row.name,
-                        vjp_dtype_name(r->row.dtype), r->shape, reason);
+        return complain(b->args->command, FAILED, "%s %s %s: %s", r->of.name,
+                        vjp_dtype_name(r->of.dtype), r->shape, reason);
     b->measured++;
     show_result(b, r);
     write_json(b, r);
@@ -61,13 +63,16 @@ static int visit(bench *b, bench_result *r, bench_twist twist, bool count_only)
     return status;
 }
 
-/* A case of the set, which may not be wanted. */
-static int visit_case(bench *b, const bench_case *c, int64_t size, vjp_dtype dtype,
-                      bench_twist twist, bool count_only)
+/* Part of what is done: the worst status counts. */
+static void add(int *status, int result)
 {
-    bench_result r = { .layout = "" };
-    if (b->where.error || !bench_case_at(c, size, dtype, &r.row))
-        return DONE;
+    *status = result != DONE ? result : *status;
+}
+
+/* A case of the set, which may not be wanted. */
+static int visit_problem(bench *b, const bench_problem *of, bench_twist twist, bool count_only)
+{
+    bench_result r = { .of = *of };
     bench_describe(&r, twist);
     if (!bench_wants(b, &r))
         return DONE;
@@ -76,20 +81,29 @@ static int visit_case(bench *b, const bench_case *c, int64_t size, vjp_dtype dty
     return visit(b, &r, twist, count_only);
 }
 
+/* A case with one operator, in all its sizes and dtypes. */
+static int visit_case(bench *b, const bench_case *c, const vjp_op_info *op, int32_t choice,
+                      bool count_only)
+{
+    int status = DONE, twists = b->set->twisted ? BENCH_TWISTS : 1;
+    for (int i = 0; i == 0 || (i < BENCH_SIZES && c->sizes[i]); i++)
+        for (int d = 0; d < BENCH_DTYPES && c->dtypes[d]; d++) {
+            bench_problem of;
+            if (!bench_case_at(c, op, choice, c->sizes[i], c->dtypes[d], &of))
+                continue;
+            for (int twist = 0; twist < twists && !b->where.error; twist++)
+                add(&status, visit_problem(b, &of, (bench_twist)twist, count_only));
+        }
+    return status;
+}
+
 static int visit_set(bench *b, bool count_only)
 {
     int status = DONE;
-    int twists = b->set->twisted ? BENCH_TWISTS : 1;
-    for (int64_t c = 0; c < b->set->count; c++) {
-        const bench_case *at = &b->set->cases[c];
-        for (int i = 0; i == 0 || (i < BENCH_SIZES && at->sizes[i]); i++)
-            for (int d = 0; d < BENCH_DTYPES && at->dtypes[d]; d++)
-                for (int twist = 0; twist < twists; twist++) {
-                    int result = visit_case(b, at, at->sizes[i], at->dtypes[d], (bench_twist)twist,
-                                            count_only);
-                    status = result != DONE ? result : status;
-                }
-    }
+    for (int32_t i = 0; i < vjp_op_count(); i++)
+        for (int32_t choice = 0; choice < bench_choices(vjp_op_at(i)); choice++)
+            for (int64_t c = 0; c < b->set->count; c++)
+                add(&status, visit_case(b, &b->set->cases[c], vjp_op_at(i), choice, count_only));
     return status;
 }
 
@@ -98,14 +112,13 @@ static int visit_shape(bench *b, const bench_shape *shape, bool count_only)
 {
     int status = DONE;
     for (int32_t i = 0; i < vjp_op_count(); i++)
-        for (int d = 1; vjp_dtype_name((vjp_dtype)d) && bench_wants_op(b, vjp_op_at(i)); d++) {
+        for (int d = 0; d < COUNT_OF(all_dtypes) && bench_wants_op(b, vjp_op_at(i)); d++) {
             bench_result r = { .layout = "" };
-            if (b->where.error || !bench_wants_dtype(b, (vjp_dtype)d))
+            if (b->where.error || !bench_wants_dtype(b, all_dtypes[d]))
                 continue;
-            r.row = bench_problem_of(b, vjp_op_at(i), shape, (vjp_dtype)d);
+            r.of = bench_problem_of(vjp_op_at(i), shape, all_dtypes[d]);
             bench_describe(&r, TWIST_NONE);
-            int result = visit(b, &r, TWIST_NONE, count_only);
-            status = result != DONE ? result : status;
+            add(&status, visit(b, &r, TWIST_NONE, count_only));
         }
     return status;
 }
@@ -113,28 +126,24 @@ static int visit_shape(bench *b, const bench_shape *shape, bool count_only)
 static int visit_all(bench *b, bool count_only)
 {
     int status = visit_set(b, count_only);
-    for (int i = 0; i < b->nshapes; i++) {
-        int result = b->shapes[i].in_set ? DONE : visit_shape(b, &b->shapes[i], count_only);
-        status = result != DONE ? result : status;
-    }
+    for (int i = 0; i < b->nshapes; i++)
+        if (!b->shapes[i].in_set)
+            add(&status, visit_shape(b, &b->shapes[i], count_only));
     return status;
 }
 
 /* ---- the cost of a plan ------------------------------------------------------------------- */
 
-/* Of the first case as images. */
+/* Of the first operator, for images. */
 static double plan_ns(const bench *b)
 {
     enum {
         CALLS = 2000,
         ROUNDS = 15
     };
-    named_problem row = b->set->cases[0].problem;
+    const bench_shape images = { .ndim = 4, .dims = { 32, 64, 56, 56 } };
     double rounds[ROUNDS];
-    row.dtype = row.wide = VJP_F32;
-    row.ndim = 4;
-    memcpy(row.shape, (int64_t[]){ 32, 64, 56, 56 }, 4 * sizeof(*row.shape));
-    problem p = named_problem_build(&row);
+    problem p = bench_problem_of(vjp_op_at(0), &images, VJP_F32).p;
     for (int r = 0; r < ROUNDS; r++) {
         double start = bench_now();
         for (int i = 0; i < CALLS; i++) {
@@ -316,7 +325,7 @@ static int run(const arguments *args)
 
 static const option options[] = {
     { "device", "DEVICE", "cpu (the default) or cuda" },
-    { "op", "NAME", "only this operator, or cases whose name begins like that" },
+    { "op", "NAME", "only this operator; if there is none, cases whose names begin like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these, of the set or any others: 65536x1024,16777216" },
     { "set", "NAME", "of cases: standard (the default), growth or cliffs" },

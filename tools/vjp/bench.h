@@ -7,15 +7,16 @@
 
 #include "bench_report.h"
 #include "memory.h"
-#include "named.h"
 #include "peers/peer.h"
+#include "shaped.h"
 #include "tool.h"
 
-/* ---- bench_cases.c ------------------------------------------------------------------------ */
+/* ---- bench_cases.c, bench_problem.c -------------------------------------------------------- */
 
 enum {
     BENCH_SIZES = 24,
     BENCH_DTYPES = 4,
+    BENCH_NAME = 64,
     FILL = -1 /* dim 0: as large as the case's size asks for */
 };
 
@@ -27,9 +28,16 @@ typedef enum bench_twist {
     BENCH_TWISTS
 } bench_twist;
 
-/* A problem without its dtype, at several sizes and in several dtypes. */
+/* Problems of one shape for the operators of a kind, at several sizes and in several dtypes. */
 typedef struct bench_case {
-    named_problem problem;
+    const char *suffix; /* of its name, behind the operator; @ is the operator's parameter */
+    shaped_kind kind;
+    named_layout layout;
+    int32_t place; /* the dim that rows run along, or channels */
+    int32_t ndim;
+    int64_t shape[VJP_MAX_DIMS];
+    int32_t param_ndim; /* of a fold; a parameter of rows runs along them */
+    int64_t param_shape[3];
     int64_t sizes[BENCH_SIZES];     /* elements, ends with 0; none: the shape is complete */
     vjp_dtype dtypes[BENCH_DTYPES]; /* ends with 0 */
 } bench_case;
@@ -45,9 +53,40 @@ typedef struct bench_set {
 /* bench_set_of - the set "standard", "growth" or "cliffs"; NULL if the device has no such set. */
 const bench_set *bench_set_of(vjp_device device, const char *name);
 
-/* bench_case_at - the problem at size `size` (0 if the case has none) in one dtype; false if it
- * has no such size. */
-bool bench_case_at(const bench_case *c, int64_t size, vjp_dtype dtype, named_problem *made);
+/* One problem to measure. */
+typedef struct bench_problem {
+    char name[BENCH_NAME];
+    problem p;
+    vjp_dtype dtype;
+    named_layout layout;
+} bench_problem;
+
+/* bench_choices - in how many ways an operator is measured: 2 if it has a CHOICE. bench_case_name - the
+ * name of a case with an operator in one of them; false if the case is not for it. */
+int32_t bench_choices(const vjp_op_info *op);
+bool bench_case_name(const bench_case *c, const vjp_op_info *op, int32_t choice,
+                     char name[BENCH_NAME]);
+
+/* bench_case_at - the problem at size `size` (0 if the case has none) in one dtype; false if there
+ * is none. */
+bool bench_case_at(const bench_case *c, const vjp_op_info *op, int32_t choice, int64_t size,
+                   vjp_dtype dtype, bench_problem *made);
+
+/* A shape of --shape. */
+enum {
+    BENCH_SHAPES = 64
+};
+
+typedef struct bench_shape {
+    char text[96];
+    int32_t ndim;
+    int64_t dims[VJP_MAX_DIMS];
+    bool in_set; /* a case that is wanted has it */
+} bench_shape;
+
+/* bench_problem_of - the operator in a shape that the set does not have: along the last axis, with a
+ * parameter for each element of that. */
+bench_problem bench_problem_of(const vjp_op_info *op, const bench_shape *shape, vjp_dtype dtype);
 
 /* ---- bench_load.c ------------------------------------------------------------------------- */
 
@@ -59,14 +98,15 @@ typedef struct load {
     vjp_plan *plan;
     unsigned char *blocks[PROBLEM_TENSORS]; /* every set of one tensor, one after the other */
     size_t stride[PROBLEM_TENSORS];         /* bytes from one set to the next */
-    size_t offset;                          /* bytes from the start of a set to its tensor */
+    size_t offset[PROBLEM_TENSORS];         /* bytes from the start of a set to its tensor */
     int64_t sets, turn;
     void *workspace;
+    void *spare; /* as large as the largest tensor, if that is not an output; else NULL */
     double bytes; /* of one set: each input read once, each output written once */
 } load;
 
-bool load_open(load *l, memory *where, vjp_context *ctx, const named_problem *row,
-               bench_twist twist, double spread, char reason[VJP_REASON_SIZE]);
+bool load_open(load *l, memory *where, vjp_context *ctx, const problem *p, bench_twist twist,
+               double spread, char reason[VJP_REASON_SIZE]);
 void load_close(load *l);
 
 /* load_run - one run on the next set. load_buffer - where set 0 of a tensor lies. */
@@ -172,20 +212,6 @@ bool bench_cuda_open(bench_cuda *b, memory *where, char reason[VJP_REASON_SIZE])
 bool bench_cuda_measure(bench_cuda *b, load *l, sample *s);
 void bench_cuda_close(bench_cuda *b);
 
-/* ---- bench_select.c ----------------------------------------------------------------------- */
-
-/* A shape of --shape. */
-enum {
-    BENCH_SHAPES = 64
-};
-
-typedef struct bench_shape {
-    char text[96];
-    int32_t ndim;
-    int64_t dims[VJP_MAX_DIMS];
-    bool in_set; /* a case that is wanted has it */
-} bench_shape;
-
 /* ---- bench_show.c ------------------------------------------------------------------------- */
 
 typedef struct bench {
@@ -209,9 +235,9 @@ typedef struct bench {
 
 /* One case and what came out. */
 typedef struct bench_result {
-    named_problem row;
+    bench_problem of;
     char shape[96];
-    const char *layout;
+    char layout[32];
     sample s;
     rival rivals[BENCH_PEERS];
 } bench_result;
@@ -223,13 +249,9 @@ bool bench_read_selection(bench *b);
 bool bench_wants(const bench *b, const bench_result *r);
 bool bench_knows(const bench *b, const bench_result *r);
 
-/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have.
- * bench_problem_of - the operator in such a shape: along the last axis, with a slope for each element
- * of that, and attributes that have no default as the set has them. */
+/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have. */
 bool bench_wants_op(const bench *b, const vjp_op_info *op);
 bool bench_wants_dtype(const bench *b, vjp_dtype dtype);
-named_problem bench_problem_of(const bench *b, const vjp_op_info *op, const bench_shape *shape,
-                               vjp_dtype dtype);
 
 /* bench_device, bench_pages, bench_who - as the lines of JSON name them; the last a peer. */
 enum {

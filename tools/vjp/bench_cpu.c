@@ -66,9 +66,11 @@ typedef struct triad {
 static triad triad_of(const load *l)
 {
     const problem *p = &l->p;
-    triad t = { .size = (int64_t)l->stride[p->op->ninputs], .threads = 1 };
+    triad t = { .out = l->spare, .threads = 1 };
+    for (int32_t i = 0; i < p->ntensors; i++)
+        t.size = (int64_t)l->stride[i] > t.size ? (int64_t)l->stride[i] : t.size;
     for (int32_t i = 0; i < p->ntensors; i++) {
-        if ((int64_t)l->stride[i] != t.size) /* a slope, or a broadcast */
+        if ((int64_t)l->stride[i] != t.size) /* a parameter, a broadcast, or not given */
             continue;
         if (i >= p->op->ninputs && !t.out)
             t.out = l->blocks[i];

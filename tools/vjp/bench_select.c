@@ -32,8 +32,9 @@ static bool begins_with(const char *text, const char *start)
 bool bench_wants(const bench *b, const bench_result *r)
 {
     const char *op = option_given(b->args, "op");
-    return (!op || op_named(op) == vjp_op_find(r->row.op) || begins_with(r->row.name, op)) &&
-           bench_wants_dtype(b, r->row.dtype) && listed(option_given(b->args, "shape"), r->shape);
+    bool wanted = !op || (op_named(op) ? op_named(op) == r->of.p.op : begins_with(r->of.name, op));
+    return wanted && bench_wants_dtype(b, r->of.dtype) &&
+           listed(option_given(b->args, "shape"), r->shape);
 }
 
 bool bench_wants_dtype(const bench *b, vjp_dtype dtype)
@@ -45,9 +46,9 @@ bool bench_wants_dtype(const bench *b, vjp_dtype dtype)
 bool bench_knows(const bench *b, const bench_result *r)
 {
     record line = { .who = "vjp", .threads = (int)b->threads };
-    snprintf(line.op, sizeof(line.op), "%s", r->row.op);
-    snprintf(line.name, sizeof(line.name), "%s", r->row.name);
-    snprintf(line.dtype, sizeof(line.dtype), "%s", vjp_dtype_name(r->row.dtype));
+    snprintf(line.op, sizeof(line.op), "%s", r->of.p.op->name);
+    snprintf(line.name, sizeof(line.name), "%s", r->of.name);
+    snprintf(line.dtype, sizeof(line.dtype), "%s", vjp_dtype_name(r->of.dtype));
     snprintf(line.shape, sizeof(line.shape), "%s", r->shape);
     snprintf(line.layout, sizeof(line.layout), "%s", r->layout);
     snprintf(line.device, sizeof(line.device), "%s", bench_device(b));
@@ -65,38 +66,7 @@ bool bench_knows(const bench *b, const bench_result *r)
 bool bench_wants_op(const bench *b, const vjp_op_info *op)
 {
     const char *name = option_given(b->args, "op");
-    return !name || op_named(name) == op || begins_with(op->name, name);
-}
-
-/* The value that the set's first case of the operator has for an attribute; NULL if it has none. */
-static const vjp_attr *value_in_set(const bench_set *set, const char *op, const char *attribute)
-{
-    for (int64_t i = 0; i < set->count; i++) {
-        const named_problem *row = &set->cases[i].problem;
-        for (int32_t a = 0; a < row->nattrs && !strcmp(row->op, op); a++)
-            if (!strcmp(row->attrs[a].name, attribute))
-                return &row->attrs[a];
-    }
-    return NULL;
-}
-
-named_problem bench_problem_of(const bench *b, const vjp_op_info *op, const bench_shape *shape,
-                               vjp_dtype dtype)
-{
-    named_problem made = { .name = op->name, .op = op->name, .dtype = dtype, .wide = dtype,
-                           .layout = NAMED_PLAIN, .ndim = shape->ndim, .slope_ndim = 1,
-                           .slope_shape = { shape->dims[shape->ndim - 1] } };
-    for (int32_t d = 0; d < shape->ndim; d++)
-        made.shape[d] = shape->dims[d];
-    for (int32_t i = 0; i < op->nattrs && made.nattrs < COUNT_OF(made.attrs); i++) {
-        const vjp_attr_info *info = vjp_op_attr(op, i);
-        const vjp_attr *given = info->required ? value_in_set(b->set, op->name, info->name) : NULL;
-        if (given)
-            made.attrs[made.nattrs++] = *given;
-        if (!strcmp(info->name, "axis"))
-            made.attrs[made.nattrs++] = vjp_attr_s64("axis", -1);
-    }
-    return made;
+    return !name || (op_named(name) ? op_named(name) == op : begins_with(op->name, name));
 }
 
 /* "2x3x4", the first `length` characters of a text; no dim is 0. */
@@ -151,15 +121,24 @@ static bool check_dtypes(const bench *b)
     return true;
 }
 
+/* Whether a case of the operator has a name that begins like that. */
+static bool has_case(const bench_set *set, const vjp_op_info *op, const char *start)
+{
+    char name[BENCH_NAME];
+    for (int64_t c = 0; c < set->count; c++)
+        for (int32_t choice = 0; choice < bench_choices(op); choice++)
+            if (bench_case_name(&set->cases[c], op, choice, name) && begins_with(name, start))
+                return true;
+    return false;
+}
+
 /* There is a case or an operator of that name. */
 static bool check_op(const bench *b)
 {
     const char *name = option_given(b->args, "op");
     bool known = !name;
-    for (int64_t i = 0; i < b->set->count && !known; i++)
-        known = begins_with(b->set->cases[i].problem.name, name);
     for (int32_t i = 0; i < vjp_op_count() && !known; i++)
-        known = bench_wants_op(b, vjp_op_at(i));
+        known = bench_wants_op(b, vjp_op_at(i)) || has_case(b->set, vjp_op_at(i), name);
     return known || find_op(b->args->command, name);
 }
 

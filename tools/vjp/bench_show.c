@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "kinds.h"
 
 const char *bench_device(const bench *b)
 {
@@ -28,19 +29,25 @@ void bench_describe(bench_result *r, bench_twist twist)
     static const char *const layouts[] = {
         [NAMED_PLAIN] = "plain",
         [NAMED_IN_PLACE] = "in place",
-        [NAMED_CHANNELS_LAST] = "diff_dst channels last",
-        [NAMED_SWAPPED] = "diff_dst transposed",
-        [NAMED_BROADCAST] = "diff_dst broadcast",
+        [NAMED_CHANNELS_LAST] = "channels last",
+        [NAMED_SWAPPED] = "transposed",
+        [NAMED_BROADCAST] = "broadcast",
     };
     static const char *const twists[] = {
         [TWIST_OFFSET] = "off by one element",
         [TWIST_DENORMALS] = "subnormal numbers",
     };
+    const problem *p = &r->of.p;
+    const vjp_tensor *data = &p->tensors[0];
+    named_layout layout = r->of.layout;
+    bool of_input = twist == TWIST_NONE && layout != NAMED_PLAIN && layout != NAMED_IN_PLACE;
     size_t used = 0;
-    r->layout = twist == TWIST_NONE ? layouts[r->row.layout] : twists[twist];
-    for (int32_t d = 0; d < r->row.ndim; d++)
+    snprintf(r->layout, sizeof(r->layout), "%s%s%s",
+             of_input ? vjp_op_tensor(p->op, kind_lead(p->op))->name : "", of_input ? " " : "",
+             twist == TWIST_NONE ? layouts[layout] : twists[twist]);
+    for (int32_t d = 0; d < data->ndim; d++)
         used += (size_t)snprintf(r->shape + used, sizeof(r->shape) - used, "%s%" PRId64,
-                                 d > 0 ? "x" : "", r->row.shape[d]);
+                                 d > 0 ? "x" : "", data->shape[d]);
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -95,7 +102,7 @@ static void show_rival(const rival *r)
 void show_result(const bench *b, const bench_result *r)
 {
     bool plain = !strcmp(r->layout, "plain");
-    printf("%-26s %-5s %-18s", r->row.name, vjp_dtype_name(r->row.dtype), r->shape);
+    printf("%-26s %-5s %-18s", r->of.name, vjp_dtype_name(r->of.dtype), r->shape);
     show_time(r->s.ns);
     printf(" %8.1f %8.1f %4.0f %%", r->s.gbps, r->s.ceiling, 100 * r->s.share);
     if (b->device == VJP_CUDA) {
@@ -121,7 +128,7 @@ void show_progress(const bench *b, const bench_result *next)
     if (!isatty(STDOUT_FILENO))
         return;
     printf("[%.*s%.*s] %" PRId64 " of %" PRId64 "  %s %s %s", done, full, WIDTH - done, none,
-           b->passed, b->total, next->row.name, vjp_dtype_name(next->row.dtype), next->shape);
+           b->passed, b->total, next->of.name, vjp_dtype_name(next->of.dtype), next->shape);
     fflush(stdout);
 }
 
@@ -139,7 +146,7 @@ static void write_case(const bench *b, const bench_result *r, const char *who)
             "{\"who\": \"%s\", \"op\": \"%s\", \"case\": \"%s\", \"dtype\": \"%s\", "
             "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"isa\": \"%s\", "
             "\"threads\": %" PRId64 ", \"pages\": \"%s\"",
-            who, r->row.op, r->row.name, vjp_dtype_name(r->row.dtype), r->shape, r->layout,
+            who, r->of.p.op->name, r->of.name, vjp_dtype_name(r->of.dtype), r->shape, r->layout,
             bench_device(b), vjp_context_isa(b->ctx), b->threads, bench_pages(b));
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bits.c - one hash for each operator, dtype and output over fixed inputs; see check.h.
  *
- * Every build, instruction set and number of threads must reproduce the hashes of bits.def, and a
- * CUDA device those of elementwise outputs. Inputs are bit patterns from an integer generator,
- * edge values among them; all NaNs count as one. `vjp check --write-bits` prints bits.def. */
+ * Every build, instruction set and number of threads must reproduce the hashes of
+ * conformance/hashes.def, and a CUDA device those of elementwise outputs. Inputs are bit patterns
+ * from an integer generator, edge values among them; all NaNs count as one. `vjp check --write-bits`
+ * prints that file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "check.h"
 #include "dtypes.h"
 #include "isas.h"
+#include "kinds.h"
 #include "values.h"
 #include "variants.h"
 
@@ -22,7 +24,7 @@ static const struct known {
     uint64_t hash;
 } known_bits[] = {
 #define BITS(op, dtype, wide, output, hash) { #op, #dtype, #wide, #output, hash },
-#include "bits.def"
+#include "../../conformance/hashes.def"
 #undef BITS
 };
 
@@ -33,12 +35,11 @@ static const int32_t thread_counts[COUNT_OF_THREADS] = { 1, 2, 3, 7, 16 };
 
 /* ---- the fixed inputs ---------------------------------------------------------------------- */
 
-/* Large enough for several threads, or small and wild. A 1-D slope fits the channels, where there
- * are any; see slope_of. */
+/* Large enough for several threads, or small and wild. */
 typedef struct fixed {
     int32_t ndim;
     int64_t shape[4];
-    int swapped; /* dims 0 and 1 of diff_dst change places in memory, and dim 1 runs backwards */
+    int swapped; /* dims 0 and 1 of the leading input change places in memory, dim 1 runs backwards */
     int wild;    /* any bits and many edge values, else numbers whose sums stay finite */
 } fixed;
 
@@ -56,36 +57,32 @@ static int64_t choice_of(int64_t input, int32_t attr, int64_t n)
     return (input + attr) % n;
 }
 
-/* Choice `index` of "A|B|C", which must outlive the problem. */
-static const char *choice_at(const char *choices, int64_t index)
-{
-    static char texts[8][32];
-    static int next;
-    char *text = texts[next++ % 8];
-    while (index-- > 0)
-        choices = strchr(choices, '|') + 1;
-    snprintf(text, sizeof texts[0], "%.*s", (int)strcspn(choices, "|"), choices);
-    return text;
-}
-
 static void add_places(problem *p, int64_t input)
 {
     for (int32_t i = 0; i < p->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(p->op, i);
-        int64_t n = 1;
-        for (const char *c = info->choices; c && *c; c++)
-            n += *c == '|';
-        if (info->type == VJP_ATTR_STR)
-            problem_add_attr(p, vjp_attr_str(info->name,
-                                             choice_at(info->choices, choice_of(input, i, n))));
-        if (info->type == VJP_ATTR_S64)
+        int32_t n = 0;
+        while (info->role == VJP_ROLE_FORMAT && kind_choice(info, n))
+            n++;
+        if (n > 0)
+            problem_add_attr(p, vjp_attr_str(info->name, kind_choice(info, (int32_t)choice_of(
+                                                                               input, i, n))));
+        if (kind_attr_role(info) == ROLE_AXIS)
             problem_add_attr(p, vjp_attr_s64(info->name, choice_of(input, i,
                                                                    fixed_inputs[input].ndim)));
     }
 }
 
-/* One slope for all; one for each place but those of dim 0; one for each place along dim 1. */
-static int32_t slope_of(int64_t input, int64_t shape[4])
+/* Optional tensors are all there, or in every other input all inputs among them are not. */
+static void leave_out(problem *p, int64_t input)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++)
+        if (input % 2 && vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_OPTIONAL)
+            p->absent |= 1u << t;
+}
+
+/* One parameter for all; one for each place but those of dim 0; one for each place along dim 1. */
+static int32_t param_of(int64_t input, int64_t shape[4])
 {
     const fixed *f = &fixed_inputs[input];
     for (int32_t d = 0; d < f->ndim; d++)
@@ -97,16 +94,17 @@ static problem fixed_problem(const vjp_op_info *op, case_dtypes dtypes, int32_t 
                              int64_t input)
 {
     const fixed *f = &fixed_inputs[input];
-    int64_t slope[4];
+    int64_t param[4];
     problem p = variant_problem(op, variant);
-    vjp_tensor *gradient = &p.tensors[problem_tensor(&p, "diff_dst")];
-    int32_t slope_ndim = slope_of(input, slope);
+    vjp_tensor *lead = &p.tensors[kind_lead(op)];
+    int32_t param_ndim = param_of(input, param);
     add_places(&p, input);
-    problem_contiguous(&p, dtypes.dtype, dtypes.wide, f->ndim, f->shape, slope_ndim, slope);
-    if (f->swapped) {
-        int64_t step = gradient->strides[1];
-        gradient->strides[0] = step;
-        gradient->strides[1] = -step * f->shape[0];
+    leave_out(&p, input);
+    problem_contiguous(&p, dtypes.dtype, dtypes.wide, f->ndim, f->shape, param_ndim, param);
+    if (f->swapped && lead->ndim == f->ndim) {
+        int64_t step = lead->strides[1];
+        lead->strides[0] = step;
+        lead->strides[1] = -step * f->shape[0];
     }
     return p;
 }
@@ -125,6 +123,15 @@ static uint64_t mild_bits(vjp_dtype dtype, uint64_t bits)
     uint64_t exponent = (uint64_t)(formats[dtype].bias - reach) + (bits >> 8) % (2u * (unsigned)reach);
     uint64_t sign = (bits & 1) << (8 * vjp_dtype_size(dtype) - 1);
     return sign | exponent << digits | (bits >> (64 - digits));
+}
+
+static void write_integers(probe *t, int32_t input, random_state *random)
+{
+    const vjp_tensor *tensor = &t->p.tensors[input];
+    ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(tensor->dtype);
+    unsigned char *origin = t->image[input] + t->start[input];
+    for (walk w = walk_tensor(tensor); w.more; walk_next(&w))
+        element_write(tensor->dtype, origin + w.offset * size, value_draw_input(random, &t->p, input, 0));
 }
 
 /* Every element of an input; the low bytes of a number come first, as npy.c asserts. */
@@ -158,7 +165,7 @@ static void hash_outputs(const probe *t, uint64_t *hashes)
 {
     const uint64_t *bits = t->device.bits;
     for (int32_t o = 0; o < t->p.op->noutputs; o++)
-        for (int64_t i = tensor_count(&t->p.tensors[t->p.op->ninputs + o]); i > 0; i--)
+        for (int64_t i = probe_output_count(t, t->p.op->ninputs + o); i > 0; i--)
             hashes[o] = hash_step(hashes[o], *bits++);
 }
 
@@ -181,7 +188,10 @@ static bool hash_problem(checks *c, const problem *p, uint64_t stream, int wild,
     random_state random = random_start(0x76a9, stream); /* no matter what seed is given */
     bool well = probe_open_blank(t, p, &c->host, &c->device);
     for (int32_t i = 0; i < p->op->ninputs && well; i++)
-        write_input(t, i, &random, wild);
+        if (problem_has(p, i) && dtype_is_integer(p->tensors[i].dtype))
+            write_integers(t, i, &random);
+        else if (problem_has(p, i))
+            write_input(t, i, &random, wild);
     for (int i = 0; i < all->count && well; i++) {
         well = probe_run(t, &t->device, all->at[i].ctx, ON_DEFAULT_STREAM, 0xa5);
         if (well)
@@ -214,10 +224,8 @@ static bool hash_operator(checks *c, const vjp_op_info *op, case_dtypes dtypes, 
 /* Whether a device other than the CPU must give the same bits: not if it hangs on a sum. */
 static bool is_elementwise(const vjp_op_info *op, int32_t output)
 {
-    for (int32_t i = 0; i < op->nattrs; i++)
-        if (vjp_op_attr(op, i)->type == VJP_ATTR_S64)
-            return false;
-    return vjp_op_tensor(op, op->ninputs + output)->shape_rule == VJP_SHAPE_DATA;
+    return !kind_has_rows(op) &&
+           vjp_op_tensor(op, op->ninputs + output)->shape_rule == VJP_SHAPE_DATA;
 }
 
 static bool is_known(probe *t, case_dtypes dtypes, int32_t output, uint64_t hash, const char *who)
@@ -233,7 +241,8 @@ static bool is_known(probe *t, case_dtypes dtypes, int32_t output, uint64_t hash
                           ", not to %016" PRIx64 " as everywhere",
                           who, name, hash, k->hash);
     }
-    return probe_fail(t, "%s has no hash in bits.def: vjp check --write-bits", name);
+    return probe_fail(t, "%s has no hash for %s: in the source tree, `vjp check --write-bits > "
+                      "conformance/hashes.def` adds it; then build again", t->p.op->name, name);
 }
 
 /* Every instruction set with every number of threads; if it is to be quick, one with each. */
@@ -289,7 +298,7 @@ int write_bits(checks *c)
 {
     subjects all = { { { .ctx = c->reference, .name = "the reference" } }, 1 };
     puts("/* SPDX-License-Identifier: Apache-2.0 */\n"
-         "/* bits.def - what every machine must compute, by `vjp check --write-bits`.\n"
+         "/* hashes.def - what every machine must compute, by `vjp check --write-bits`.\n"
          " *\n"
          " * BITS(operator, dtype, dtype of tensors that may be wider, output, hash): bits.c */");
     for (int32_t i = 0; i < vjp_op_count(); i++) {

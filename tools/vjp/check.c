@@ -118,24 +118,9 @@ static int64_t grid(checks *c, bool dry)
     return planned;
 }
 
-/* The problems of a table, but for large ones if it is to be quick. */
-static int64_t table(checks *c, const named_problem *rows, int64_t count, bool dry)
+/* The problems of a list, but for large ones if it is to be quick. */
+static int64_t listed(checks *c, shaped_list list, bool dry)
 {
-    int64_t planned = 0;
-    for (int64_t i = 0; i < count; i++) {
-        problem p = named_problem_build(&rows[i]);
-        if (c->quick && tensor_count(&p.tensors[0]) > QUICK_ELEMENTS)
-            continue;
-        planned++;
-        if (!dry)
-            checks_problem(c, &p, (uint64_t)i);
-    }
-    return planned;
-}
-
-static int64_t large(checks *c, bool dry)
-{
-    shaped_list list = large_problems();
     int64_t planned = 0;
     for (int64_t i = 0; i < list.count; i++) {
         if (c->quick && tensor_count(&list.at[i].p.tensors[0]) > QUICK_ELEMENTS)
@@ -154,8 +139,8 @@ static int64_t everything(checks *c, bool dry)
         return check_vectors(c, dry);
     if (c->bits)
         return check_bits(c, dry);
-    return check_bits(c, dry) + grid(c, dry) + large(c, dry) +
-           table(c, long_problems, LONG_PROBLEMS, dry) + check_threads(c, dry) +
+    return check_bits(c, dry) + grid(c, dry) + listed(c, large_problems(), dry) +
+           listed(c, long_problems(), dry) + check_threads(c, dry) +
            (c->large ? check_large(c, dry) : 0);
 }
 
@@ -221,7 +206,7 @@ static const option options[] = {
     { "large", NULL, "tensors of more than 2^31 elements too, if there is memory for them" },
     { "bits", NULL, "only the fixed inputs, whose results are the same bits everywhere" },
     { "vectors", "DIR", "only the conformance vectors in DIR" },
-    { "write-bits", NULL, "print tools/vjp/bits.def, the hashes of those results" },
+    { "write-bits", NULL, "print conformance/hashes.def, the hashes of those results" },
     { NULL, NULL, NULL },
 };
 

@@ -3,8 +3,8 @@
 #ifndef VJP_CHECK_H
 #define VJP_CHECK_H
 
-#include "named.h"
 #include "probe.h"
+#include "shaped.h"
 #include "tool.h"
 
 typedef struct checks {
@@ -29,13 +29,11 @@ int64_t check_large(checks *c, bool dry);
 int64_t check_bits(checks *c, bool dry);
 int64_t check_vectors(checks *c, bool dry);
 
-/* write_bits - print bits.def as the reference, on the CPU, computes it; the exit status. */
+/* write_bits - print conformance/hashes.def as the reference, on the CPU, computes it; the exit status. */
 int write_bits(checks *c);
 
-/* Long rows, many columns, transposes: up to some 10^7 elements. */
-enum {
-    LONG_PROBLEMS = 36
-};
-extern const named_problem long_problems[LONG_PROBLEMS];
+/* long_problems - long rows, many columns, transposes: up to some 10^7 elements; to be freed with
+ * shaped_free. */
+shaped_list long_problems(void);
 
 #endif

@@ -28,32 +28,31 @@ typedef struct giant {
     unsigned char *got[PROBLEM_TENSORS];    /* on the device: all but the inputs of a CPU */
 } giant;
 
-/* Long rows, short rows, and diff_dst transposed; attributes without a default are 1/4. */
+/* Long rows, short rows, and the leading input transposed; attributes without a default are 1/4. */
 static problem giant_problem(int32_t op, int variant)
 {
     const int64_t shape[] = { variant == 1 ? LONG_DIM : 3, variant == 1 ? 3 : LONG_DIM };
-    const int64_t slope = variant == 1 ? 3 : 1;
+    const int64_t param = variant == 1 ? 3 : 1;
     const vjp_dtype dtype = (op + variant) % 2 ? VJP_F16 : VJP_BF16;
     problem p = problem_start(vjp_op_at(op)->name);
     for (int32_t i = 0; i < p.op->nattrs; i++)
         if (vjp_op_attr(p.op, i)->required)
-            problem_add_attr(&p, vjp_attr_f32(vjp_op_attr(p.op, i)->name, 0.25f));
-    problem_contiguous(&p, dtype, dtype, 2, shape, 1, &slope);
-    if (variant == 2) {
-        vjp_tensor *diff_dst = &p.tensors[problem_tensor(&p, "diff_dst")];
-        diff_dst->strides[0] = 1;
-        diff_dst->strides[1] = shape[0];
-    }
+            problem_add_attr(&p, vjp_attr_f64(vjp_op_attr(p.op, i)->name, 0.25));
+    problem_contiguous(&p, dtype, dtype, 2, shape, 1, &param);
+    if (variant == 2)
+        named_lay_out(&p, NAMED_SWAPPED);
     return p;
 }
 
-/* Nonzero every 8191st element: in all they add up to less than 2^24. */
+/* Nonzero every 8191st element: in all they add up to less than 2^24. Integers are 0, 1 or 2. */
 static void fill(unsigned char *bytes, vjp_dtype dtype, int64_t count, int32_t tensor)
 {
     size_t size = vjp_dtype_size(dtype);
     memset(bytes, 0, (size_t)count * size);
     for (int64_t i = 0; i < count; i += 8191)
-        element_write(dtype, bytes + (size_t)i * size, (double)((i / 8191 + tensor) % 5 - 2));
+        element_write(dtype, bytes + (size_t)i * size,
+                      dtype_is_integer(dtype) ? (double)(i / 8191 % 3)
+                                              : (double)((i / 8191 + tensor) % 5 - 2));
 }
 
 static bool giant_open(giant *g, const problem *p, checks *c)
@@ -97,7 +96,8 @@ static bool giant_run(giant *g, vjp_context *ctx, memory *where, unsigned char *
     void *workspace = memory_allocate(where, size), *buffers[PROBLEM_TENSORS];
     for (int32_t i = 0; i < g->t.p.ntensors; i++)
         buffers[i] = data[i];
-    vjp_status status = vjp_plan_run(plan, buffers, workspace, size, NULL);
+    vjp_status status = vjp_plan_run(plan, (const void *const *)buffers,
+                                     buffers + g->t.p.op->ninputs, workspace, size, NULL);
     memory_wait(where);
     memory_free(where, workspace);
     vjp_plan_destroy(plan);

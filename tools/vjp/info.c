@@ -200,29 +200,29 @@ static void show_json(const machine *m)
 {
     char version[VERSION_SIZE];
     printf("{");
-    json_member(stdout, "version", version_text(version));
+    json_put_member(stdout, "version", version_text(version));
     printf(",\n ");
-    json_member(stdout, "cpu", m->cpu);
+    json_put_member(stdout, "cpu", m->cpu);
     printf(",\n \"caches\": [");
     for (int i = 0; i < m->ncaches; i++) {
         printf(i ? ", {" : "{");
-        json_member(stdout, "name", m->caches[i].name);
+        json_put_member(stdout, "name", m->caches[i].name);
         printf(", \"bytes\": %ld}", m->caches[i].kib << 10);
     }
     printf("],\n ");
-    json_member(stdout, "isa", m->isa);
+    json_put_member(stdout, "isa", m->isa);
     printf(", ");
-    json_member(stdout, "best_isa", m->best);
+    json_put_member(stdout, "best_isa", m->best);
     printf(",\n \"threads\": %d, \"cpus\": %d,\n \"cuda\": [", m->threads ? m->threads : 1, m->cpus);
     for (int i = 0; i < m->ndevices; i++) {
         printf("%s{\"device\": %d, ", i ? ", " : "", i);
-        json_member(stdout, "isa", m->devices[i]);
+        json_put_member(stdout, "isa", m->devices[i]);
         printf("}");
     }
     printf("]");
     if (!m->ndevices) {
         printf(", ");
-        json_member(stdout, "no_cuda", m->reason);
+        json_put_member(stdout, "no_cuda", m->reason);
     }
     printf("}\n");
 }

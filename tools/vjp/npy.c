@@ -27,6 +27,8 @@ static const struct {
 } descrs[] = {
     { VJP_F64, "<f8" },  { VJP_F32, "<f4" },  { VJP_F16, "<f2" },
     { VJP_BF16, "<V2" }, { VJP_BF16, "|V2" }, { VJP_BF16, "bfloat16" },
+    { VJP_S32, "<i4" },  { VJP_S64, "<i8" },  { VJP_U8, "|u1" },
+    { VJP_U8, "|b1" },
 };
 
 enum {
@@ -121,7 +123,8 @@ static bool take_descr(cursor *c, dict *d)
         if (text[0] == '>' && !strcmp(text + 1, descrs[i].descr + 1))
             return refuse(c->reason, "descr is '%s': big-endian data are not read", text);
     }
-    return refuse(c->reason, "descr is '%s', not '<f8', '<f4', '<f2' or '<V2' (bfloat16)", text);
+    return refuse(c->reason, "descr is '%s', not '<f8', '<f4', '<f2', '<V2' (bfloat16), '<i4', '<i8', '|u1' "
+                  "or '|b1'", text);
 }
 
 static bool take_order(cursor *c, dict *d)

@@ -2,9 +2,9 @@
 /* npy.h - tensors in .npy files, NumPy's format: inputs are mapped, not read, and outputs appear
  * whole or not at all.
  *
- * Versions 1.0, 2.0 and 3.0, C and Fortran order, little-endian f2, f4, f8, and bfloat16, which
- * NumPy knows as two bytes of any meaning: '<V2' or '|V2'. A function that returns false has
- * written one sentence to `reason`, which begins with the file's name. */
+ * Versions 1.0, 2.0 and 3.0, C and Fortran order, little-endian f2, f4, f8, i4, i8, u1, b1 (as u1),
+ * and bfloat16, which NumPy knows as two bytes of any meaning: '<V2' or '|V2'. A function that
+ * returns false has written one sentence to `reason`, which begins with the file's name. */
 #ifndef VJP_NPY_H
 #define VJP_NPY_H
 

@@ -52,7 +52,8 @@ static void put_rows(row *rows, int32_t count)
     for (int32_t i = 0; i < count; i++) {
         printf("%*s", INDENT, "");
         for (int c = 0; c + 1 < COLUMNS; c++)
-            printf("%-*s  ", widths[c], rows[i][c]);
+            if (widths[c])
+                printf("%-*s  ", widths[c], rows[i][c]);
         printf("%s\n", rows[i][COLUMNS - 1]);
     }
 }
@@ -63,14 +64,15 @@ static void put_tensors(const vjp_op_info *op, row *rows)
     int32_t count = op->ninputs + op->noutputs;
     for (int32_t i = 0; i < count; i++) {
         snprintf(rows[i][0], WORDS_SIZE, "%d", (int)i);
-        set_cell(rows[i][1], i < op->ninputs ? "input" : "output");
+        snprintf(rows[i][1], WORDS_SIZE, "%s%s", i < op->ninputs ? "input" : "output",
+                 vjp_op_tensor(op, i)->flags & VJP_TENSOR_OPTIONAL ? ", optional" : "");
         set_cell(rows[i][2], vjp_op_tensor(op, i)->name);
         set_cell(rows[i][3], dtype_words(vjp_op_tensor(op, i)));
         snprintf(rows[i][4], WORDS_SIZE, "shape: %s", shape_words(op, i, "", words));
     }
-    printf("\nTensors, in the order of the library's buffers:\n\n");
+    printf("\nTensors, in the order of the library's arguments:\n\n");
     put_rows(rows, count);
-    printf("\n%s\n", dtypes_sentence(op, words));
+    printf("\n%s\n", dtypes_sentence(op, "", words));
 }
 
 static void put_attributes(const vjp_op_info *op, row *rows)
@@ -89,19 +91,31 @@ static void put_attributes(const vjp_op_info *op, row *rows)
     put_rows(rows, op->nattrs);
 }
 
+static void put_bounds(const vjp_op_info *op, row *rows)
+{
+    printf("\nError bounds:\n\n");
+    for (int32_t i = 0; i < op->nbounds; i++) {
+        const vjp_bound_info *bound = vjp_op_bound(op, i);
+        set_cell(rows[i][0], bound->output);
+        bound_dtypes(bound, rows[i][1]);
+        bound_choice(op, bound, rows[i][2]);
+        set_cell(rows[i][3], "");
+        set_cell(rows[i][4], bound->text);
+    }
+    put_rows(rows, op->nbounds);
+}
+
 static int show(const command *command, const vjp_op_info *op)
 {
-    int32_t most = op->ninputs + op->noutputs > op->nattrs ? op->ninputs + op->noutputs
-                                                           : op->nattrs;
-    row *rows = calloc((size_t)most, sizeof(*rows));
+    size_t most = (size_t)(op->ninputs + op->noutputs + op->nattrs + op->nbounds);
+    row *rows = calloc(most, sizeof(*rows));
     if (!rows)
         return complain(command, FAILED, "out of memory");
     printf("%s (%s)\n\n%*s", op->name, op->title, INDENT, "");
     put_wrapped(INDENT, op->formula);
     put_tensors(op, rows);
     put_attributes(op, rows);
-    printf("\nError bound:\n\n%*s", INDENT, "");
-    put_wrapped(INDENT, op->accuracy);
+    put_bounds(op, rows);
     free(rows);
     return DONE;
 }

@@ -8,6 +8,8 @@
 
 #include "base.h"
 #include "chart.h"
+#include "dtypes.h"
+#include "kinds.h"
 #include "oracle.h"
 #include "variants.h"
 
@@ -16,7 +18,7 @@ enum {
     PER_UNIT = 32, /* points */
     CURVE = 2 * REACH * PER_UNIT + 1,
     ROW = 8,
-    HOT = 4 /* where the diff_dst of a row is 1 */
+    HOT = 4 /* where the gradient of a row is 1 */
 };
 
 _Static_assert(CURVE + 0 < CHART_POINTS + 0, "a curve has room for its points and a few gaps");
@@ -33,20 +35,20 @@ typedef struct plot {
     double values[PROBLEM_TENSORS][CURVE];
 } plot;
 
-static bool has_attr(const vjp_op_info *op, const char *name)
+/* The gradient, and what is beside the data in a gated unit, is 1. */
+static double input_value(const plot *of, int32_t tensor, int64_t i)
 {
-    for (int32_t i = 0; i < op->nattrs; i++)
-        if (strcmp(vjp_op_attr(op, i)->name, name) == 0)
-            return true;
-    return false;
-}
-
-static double input_value(const plot *of, const vjp_tensor_info *tensor, int64_t i)
-{
-    if (tensor->shape_rule == VJP_SHAPE_SLOPE)
+    const vjp_op_info *op = of->p.op;
+    if (kind_is_param(op, tensor))
         return SLOPE;
-    if (strcmp(tensor->name, "diff_dst") == 0)
+    if (vjp_op_tensor(op, tensor)->dtype_rule == VJP_DTYPE_INDEX)
+        return HOT;
+    if (vjp_op_tensor(op, tensor)->shape_rule == VJP_SHAPE_ROW)
+        return 1;
+    if (tensor == kind_gradient(op))
         return !of->along_axis || i == HOT ? 1 : 0;
+    if (!of->along_axis && tensor > 0)
+        return 1;
     return of->along_axis ? row_values[i] / 32 : (double)i / PER_UNIT - REACH;
 }
 
@@ -59,13 +61,13 @@ static void compute(plot *of)
     char reason[VJP_REASON_SIZE];
     problem_contiguous(p, VJP_F64, VJP_F64, 1, &of->n, 1, &of->n);
     for (int32_t t = 0; t < p->ntensors; t++) {
-        tensors[t] = &p->tensors[t];
+        tensors[t] = problem_has(p, t) ? &p->tensors[t] : NULL;
         buffers[t] = of->values[t];
         for (int64_t i = 0; i < of->n && t < p->op->ninputs; i++)
-            of->values[t][i] = input_value(of, vjp_op_tensor(p->op, t), i);
+            element_write(p->tensors[t].dtype, &of->values[t][i], input_value(of, t, i));
     }
-    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, buffers, p->ntensors, reason,
-                    sizeof reason) != VJP_OK)
+    if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
+                    (const void *const *)buffers, buffers + p->op->ninputs, reason, sizeof reason) != VJP_OK)
         broken("%s: %s", p->op->name, reason);
 }
 
@@ -79,16 +81,18 @@ static void add_curve(chart *c, const char *name, bool dashed, const double *x, 
     }
 }
 
-/* The forward comes last, dashed: where it covers a gradient both are seen. */
+/* The forward of a gradient comes last, dashed: where it covers the gradient both are seen. */
 static void add_curves(chart *c, const plot *of)
 {
     const vjp_op_info *op = of->p.op;
     const double *x = of->values[0];
     double forward[CURVE];
-    for (int64_t i = 0; i < CURVE; i++)
-        forward[i] = (double)oracle_forward(&of->p, x[i], SLOPE);
     for (int32_t t = op->ninputs; t < of->p.ntensors; t++)
         add_curve(c, vjp_op_tensor(op, t)->name, false, x, of->values[t]);
+    if (kind_gradient(op) < 0)
+        return;
+    for (int64_t i = 0; i < CURVE; i++)
+        forward[i] = (double)oracle_forward(&of->p, x[i], SLOPE);
     add_curve(c, "dst", true, x, forward);
 }
 
@@ -103,34 +107,44 @@ static void add_rows(chart *c, const plot *of)
 {
     int32_t ninputs = of->p.op->ninputs;
     for (int32_t t = ninputs; t < of->p.ntensors; t++)
-        add_row(c, of, t, false);
+        if (vjp_op_tensor(of->p.op, t)->shape_rule != VJP_SHAPE_ROW)
+            add_row(c, of, t, false);
     for (int32_t t = 0; t < ninputs; t++)
-        if (strcmp(vjp_op_tensor(of->p.op, t)->name, "diff_dst") != 0)
+        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_DATA && t != kind_gradient(of->p.op))
             add_row(c, of, t, true);
 }
 
-/* "prelu_backward, slope = 0.25, diff_dst = 1" */
+/* The operator and its inputs that are the same everywhere: "NAME, slope = 0.25, diff_dst = 1". */
 static void write_title(char *title, size_t size, const plot *of)
 {
-    char variant[VARIANT_TEXT], slope[32] = "";
-    for (int32_t t = 0; t < of->p.op->ninputs; t++)
-        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_SLOPE)
-            snprintf(slope, sizeof slope, ", %s = %g", vjp_op_tensor(of->p.op, t)->name, SLOPE);
-    snprintf(title, size, "%s%s, diff_dst = 1", variant_name(&of->p, variant), slope);
-    if (of->along_axis)
-        snprintf(title + strlen(title), size - strlen(title), " at %d, 0 elsewhere", HOT);
+    const vjp_op_info *op = of->p.op;
+    char variant[VARIANT_TEXT], where[32];
+    snprintf(where, sizeof where, " at %d, 0 elsewhere", HOT);
+    size_t used = (size_t)snprintf(title, size, "%s", variant_name(&of->p, variant));
+    for (int32_t t = 0; t < op->ninputs && used < size; t++) {
+        bool gradient = t == kind_gradient(op);
+        if (!problem_has(&of->p, t))
+            continue;
+        if (gradient || kind_is_param(op, t) || (t > 0 && !of->along_axis))
+            used += (size_t)snprintf(title + used, size - used, ", %s = %g%s",
+                                     vjp_op_tensor(op, t)->name, input_value(of, t, HOT),
+                                     gradient && of->along_axis ? where : "");
+    }
 }
 
 void plot_write(FILE *file, const vjp_op_info *op)
 {
-    plot of = { .p = variant_problem(op, 0), .along_axis = has_attr(op, "axis") };
+    plot of = { .p = variant_problem(op, 0), .along_axis = kind_has_rows(op) };
     char title[256];
     of.n = of.along_axis ? ROW : CURVE;
+    for (int32_t t = 0; t < op->ninputs; t++)
+        if (vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL)
+            of.p.absent |= 1u << t;
     write_title(title, sizeof title, &of);
     if (of.along_axis)
-        problem_add_attr(&of.p, vjp_attr_s64("axis", 0)); /* of one dim */
+        problem_add_attr(&of.p, vjp_attr_s64(kind_attr(op, ROLE_AXIS)->name, 0)); /* of one dim */
     compute(&of);
-    chart c = { .title = title, .unit = of.along_axis ? "index along axis" : "src" };
+    chart c = { .title = title, .unit = of.along_axis ? "index along axis" : vjp_op_tensor(op, 0)->name };
     if (of.along_axis)
         add_rows(&c, &of);
     else

@@ -27,14 +27,21 @@ bool probe_fail(probe *t, const char *format, ...)
     return false;
 }
 
+/* A tensor that is not given has no block. */
 static bool is_home(const probe *t, int32_t tensor)
 {
-    return t->p.home[tensor] == tensor;
+    return problem_has(&t->p, tensor) && t->p.home[tensor] == tensor;
 }
 
 static bool is_output(const probe *t, int32_t tensor)
 {
     return tensor >= t->p.op->ninputs;
+}
+
+int64_t probe_output_count(const probe *t, int32_t tensor)
+{
+    return is_output(t, tensor) && problem_has(&t->p, tensor) ? tensor_count(&t->p.tensors[tensor])
+                                                               : 0;
 }
 
 static size_t element_size(const probe *t, int32_t tensor)
@@ -95,7 +102,9 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
     unsigned char *values = unit_malloc((size_t)period * size);
     for (int64_t i = 0; i < period; i++)
         element_write(description->dtype, values + (size_t)i * size,
-                      value_draw(random, description->dtype, domain, specials));
+                      dtype_is_integer(description->dtype)
+                          ? value_draw_input(random, &t->p, tensor, 0)
+                          : value_draw(random, description->dtype, domain, specials));
     int64_t i = 0;
     unsigned char *origin = t->image[tensor] + t->start[tensor];
     for (walk w = walk_tensor(description); w.more; walk_next(&w)) {
@@ -103,6 +112,38 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
         i = i + 1 < period ? i + 1 : 0;
     }
     free(values);
+}
+
+double *probe_read_dense(const probe *t, int32_t tensor)
+{
+    const vjp_tensor *description = &t->p.tensors[tensor];
+    const unsigned char *origin = t->image[t->p.home[tensor]] + t->start[tensor];
+    ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(description->dtype);
+    double *values = unit_malloc((size_t)tensor_count(description) * sizeof(*values));
+    int64_t i = 0;
+    for (walk w = walk_tensor(description); w.more; walk_next(&w))
+        values[i++] = element_read(description->dtype, origin + w.offset * size);
+    return values;
+}
+
+/* What the forward pass saved belongs to the other inputs: computed from them. */
+static void write_saved(probe *t)
+{
+    double *inputs[PROBLEM_TENSORS] = { NULL };
+    for (int32_t i = 0; i < t->p.op->ninputs; i++)
+        inputs[i] = problem_has(&t->p, i) ? probe_read_dense(t, i) : NULL;
+    values_save(&t->p, inputs);
+    for (int32_t i = 0; i < t->p.op->ninputs; i++) {
+        const vjp_tensor *tensor = &t->p.tensors[i];
+        int64_t at = 0;
+        if (problem_has(&t->p, i) && oracle_is_saved(&t->p, i))
+            for (walk w = walk_tensor(tensor); w.more; walk_next(&w))
+                element_write(tensor->dtype,
+                              t->image[t->p.home[i]] + t->start[i] +
+                                  w.offset * (ptrdiff_t)vjp_dtype_size(tensor->dtype),
+                              inputs[i][at++]);
+        free(inputs[i]);
+    }
 }
 
 static bool open_probe(probe *t, const problem *p, uint64_t number, memory *reference,
@@ -115,10 +156,9 @@ static bool open_probe(probe *t, const problem *p, uint64_t number, memory *refe
     int specials = random_chance(&random, 20) ? 1 : 0;
     int64_t style = random_below(&random, 3), together = random_between(&random, 1, 15);
     for (int32_t i = 0; i < p->ntensors; i++) {
-        if (is_output(t, i))
-            t->count += tensor_count(&p->tensors[i]);
+        t->count += probe_output_count(t, i);
         if (!is_home(t, i)) {
-            t->start[i] = t->start[p->home[i]];
+            t->start[i] = problem_has(p, i) ? t->start[p->home[i]] : 0;
             continue;
         }
         place(t, i, &random, style, together);
@@ -129,6 +169,8 @@ static bool open_probe(probe *t, const problem *p, uint64_t number, memory *refe
         if (!blank)
             draw_values(t, i, &random, specials);
     }
+    if (!blank)
+        write_saved(t);
     return side_open(t, &t->reference, reference) && side_open(t, &t->device, device);
 }
 
@@ -173,12 +215,15 @@ static vjp_status run_in_a_way(probe *t, side *s, const vjp_plan *plan, void *wo
     size_t size = vjp_plan_workspace_size(plan);
     bool captured = how == CAPTURED && s->where->cuda;
     for (int32_t i = 0; i < t->p.ntensors; i++)
-        buffers[i] = (unsigned char *)s->blocks[t->p.home[i]] + t->start[i];
+        buffers[i] = problem_has(&t->p, i)
+                         ? (unsigned char *)s->blocks[t->p.home[i]] + t->start[i]
+                         : NULL;
     if (how != ON_DEFAULT_STREAM)
         stream = memory_stream_create(s->where);
     if (captured)
         memory_capture_begin(s->where, stream);
-    vjp_status status = vjp_plan_run(plan, buffers, workspace, size, stream);
+    vjp_status status = vjp_plan_run(plan, (const void *const *)buffers,
+                                     buffers + t->p.op->ninputs, workspace, size, stream);
     if (captured) {
         cuda_graph_exec graph = memory_capture_end(s->where, stream);
         if (graph)
@@ -205,7 +250,8 @@ static size_t input_bytes(const probe *t)
 {
     size_t bytes = 0;
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
+        if (problem_has(&t->p, i))
+            bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
     return bytes;
 }
 
@@ -247,7 +293,7 @@ static bool block_kept(const probe *t, const side *s, int32_t home, unsigned cha
         memcpy(was, t->image[home], t->size[home]);
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++) {
         ptrdiff_t size = (ptrdiff_t)element_size(t, i);
-        if (t->p.home[i] != home)
+        if (t->p.home[i] != home || !problem_has(&t->p, i))
             continue;
         for (walk w = walk_tensor(&t->p.tensors[i]); w.more; walk_next(&w)) {
             ptrdiff_t at = t->start[i] + w.offset * size;
@@ -264,6 +310,8 @@ static void read_outputs(const probe *t, side *s)
 {
     uint64_t *bits = s->bits;
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++) {
+        if (!problem_has(&t->p, i))
+            continue;
         const vjp_tensor *description = &t->p.tensors[i];
         const unsigned char *origin = s->found[t->p.home[i]] + t->start[i];
         ptrdiff_t size = (ptrdiff_t)element_size(t, i);

@@ -64,7 +64,13 @@ bool probe_compare(probe *t, bool sums_may_differ);
 /* probe_repeats - whether the device's outputs have these bits, of an earlier run. */
 bool probe_repeats(probe *t, const uint64_t *earlier);
 
+/* probe_output_count - the elements of an output that is wanted; 0 for any other tensor. */
+int64_t probe_output_count(const probe *t, int32_t tensor);
+
 /* probe_fail - set `failure` unless there is one; false. */
 bool probe_fail(probe *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* probe_read_dense - the values of an input in dense order; the caller frees them. */
+double *probe_read_dense(const probe *t, int32_t tensor);
 
 #endif

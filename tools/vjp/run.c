@@ -41,8 +41,16 @@ static const char *tensor_name(const call *c, int32_t index)
     return vjp_op_tensor(c->op, index)->name;
 }
 
+static bool is_given(const call *c, int32_t index)
+{
+    return option_given(c->args, tensor_name(c, index)) != NULL;
+}
+
+/* NULL if it is not given. */
 static const vjp_tensor *tensor_of(const call *c, int32_t index)
 {
+    if (!is_given(c, index))
+        return NULL;
     return index < c->op->ninputs ? &c->inputs[index].tensor
                                   : &c->outcomes[index - c->op->ninputs];
 }
@@ -94,13 +102,15 @@ static int check_names(call *c)
     return DONE;
 }
 
-/* Every tensor has a file; standard input and output are one tensor's at most. */
+/* Every tensor that is not optional has a file; standard input and output are one tensor's at most. */
 static int check_files(call *c)
 {
     const char *standard[2] = { NULL, NULL };
     for (int32_t i = 0; i < c->ntensors; i++) {
         const char *name = tensor_name(c, i), *file = option_given(c->args, name);
         bool output = i >= c->op->ninputs;
+        if (!file && vjp_op_tensor(c->op, i)->flags & VJP_TENSOR_OPTIONAL)
+            continue;
         if (!file)
             return complain(c->args->command, MISUSED, "--%s FILE is missing: %s of %s", name,
                             output ? "an output" : "an input", c->op->name);
@@ -122,6 +132,7 @@ static int read_attributes(call *c)
         [VJP_ATTR_BOOL] = "0, 1, false or true",
         [VJP_ATTR_S64] = "a whole number of 64 bits",
         [VJP_ATTR_F32] = "a number in the range of f32",
+        [VJP_ATTR_F64] = "a number in the range of f64",
     };
     for (int32_t i = 0; i < c->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(c->op, i);
@@ -144,7 +155,8 @@ static int read_wide(call *c)
     if (!c->wide)
         return complain(c->args->command, MISUSED, "--wide: there is no dtype %s", text);
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
-        wanted |= vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_WIDE;
+        wanted |= vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_WIDE ||
+                  vjp_op_tensor(c->op, i)->dtype_rule == VJP_DTYPE_ANY;
     if (!wanted)
         return complain(c->args->command, MISUSED,
                         "--wide: the outputs of %s have the dtype of its inputs", c->op->name);
@@ -166,46 +178,89 @@ static int open_inputs(call *c)
 {
     char reason[NPY_REASON_SIZE];
     for (int32_t i = 0; i < c->op->ninputs; i++)
-        if (!npy_open(option_given(c->args, tensor_name(c, i)), &c->inputs[i], reason))
+        if (is_given(c, i) && !npy_open(option_given(c->args, tensor_name(c, i)), &c->inputs[i], reason))
             return complain(c->args->command, FAILED, "--%s: %s", tensor_name(c, i), reason);
     return DONE;
 }
 
-/* What the rule VJP_DTYPE_WIDE allows. */
+/* --wide is for outputs that may have that dtype; there must be one. */
 static int check_wide(const call *c)
 {
     vjp_dtype dtype = c->inputs[0].tensor.dtype;
-    bool narrow = vjp_dtype_size(dtype) < vjp_dtype_size(VJP_F32);
-    if (!c->wide || c->wide == dtype || (c->wide == VJP_F32 && narrow))
+    if (!c->wide)
         return DONE;
+    for (int32_t i = c->op->ninputs; i < c->ntensors; i++)
+        if (vjp_op_tensor(c->op, i)->dtype_rule != VJP_DTYPE_SAME &&
+            dtype_fits(vjp_op_tensor(c->op, i)->dtype_rule, dtype, c->wide))
+            return DONE;
     return complain(c->args->command, MISUSED,
                     "--wide: %s is not allowed with inputs of %s; outputs may be f32 where inputs "
                     "are f16 or bf16",
                     vjp_dtype_name(c->wide), vjp_dtype_name(dtype));
 }
 
-/* An output is dense, in the shape and dtype of the first input that follows the same rule. Where
- * no input may be wide, an output is so by --wide. */
+/* As --wide says, else as the first input of the same rule has it. */
+static vjp_dtype outcome_dtype(const call *c, int32_t index)
+{
+    vjp_dtype_rule rule = vjp_op_tensor(c->op, index)->dtype_rule;
+    vjp_dtype dtype = c->inputs[0].tensor.dtype;
+    if (rule == VJP_DTYPE_STAT)
+        return dtype == VJP_F64 ? VJP_F64 : VJP_F32;
+    if (c->wide && rule != VJP_DTYPE_SAME && dtype_fits(rule, dtype, c->wide))
+        return c->wide;
+    for (int32_t i = 0; i < c->op->ninputs; i++)
+        if (is_given(c, i) && vjp_op_tensor(c->op, i)->dtype_rule == rule)
+            return c->inputs[i].tensor.dtype;
+    return dtype;
+}
+
+/* Dims of the data that rows run along, first to last - 1; without an axis, the channels. */
+static void row_dims(const call *c, int32_t *first, int32_t *last)
+{
+    int32_t ndim = c->inputs[0].tensor.ndim;
+    *first = ndim - 1;
+    *last = ndim;
+    for (int32_t i = 0; i < c->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(c->op, i);
+        vjp_attr value = info->default_value;
+        for (int32_t a = 0; a < c->nattrs; a++)
+            if (!strcmp(c->attrs[a].name, info->name))
+                value = c->attrs[a];
+        if (info->role == VJP_ROLE_FORMAT && !strcmp(value.value.str, "NCX") && ndim > 1)
+            *first = 1;
+        if (info->role == VJP_ROLE_AXIS || info->role == VJP_ROLE_AXES)
+            *first = (int32_t)(value.value.s64 + (value.value.s64 < 0 ? ndim : 0));
+        if (info->role == VJP_ROLE_FORMAT || info->role == VJP_ROLE_AXIS)
+            *last = *first + 1;
+    }
+}
+
+/* The shape of an output without one to go by: rows without their axis, or a parameter along them. */
+static vjp_tensor shape_by_rule(const call *c, int32_t index)
+{
+    const vjp_tensor *data = &c->inputs[0].tensor;
+    bool along = vjp_op_tensor(c->op, index)->shape_rule == VJP_SHAPE_PARAM;
+    vjp_tensor shape = { .ndim = 0 };
+    int32_t first, last;
+    row_dims(c, &first, &last);
+    for (int32_t d = 0; d < data->ndim; d++)
+        if ((d >= first && d < last) == along)
+            shape.shape[shape.ndim++] = data->shape[d];
+    return shape;
+}
+
+/* Outputs are dense. */
 static int describe_outputs(call *c)
 {
     if (check_wide(c) != DONE)
         return MISUSED;
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++) {
-        const vjp_tensor_info *output = vjp_op_tensor(c->op, i);
-        const vjp_tensor *shape = &c->inputs[0].tensor;
-        vjp_dtype dtype = shape->dtype;
-        for (int32_t j = c->op->ninputs - 1; j >= 0; j--) {
-            const vjp_tensor_info *input = vjp_op_tensor(c->op, j);
-            if (input->shape_rule == output->shape_rule)
-                shape = &c->inputs[j].tensor;
-            if (input->dtype_rule == output->dtype_rule)
-                dtype = c->inputs[j].tensor.dtype;
-        }
-        if (c->wide && output->dtype_rule == VJP_DTYPE_WIDE)
-            dtype = c->wide;
-        if (vjp_tensor_contiguous(dtype, shape->ndim, shape->shape,
+        int32_t model = shape_model(c->op, i);
+        bool known = model >= 0 && tensor_of(c, model);
+        vjp_tensor shape = known ? *tensor_of(c, model) : shape_by_rule(c, i);
+        if (vjp_tensor_contiguous(outcome_dtype(c, i), shape.ndim, shape.shape,
                                   &c->outcomes[i - c->op->ninputs]) != VJP_OK)
-            return complain(c->args->command, FAILED, "--%s would be too large", output->name);
+            return complain(c->args->command, FAILED, "--%s would be too large", tensor_name(c, i));
     }
     return DONE;
 }
@@ -233,6 +288,8 @@ static int create_outputs(call *c)
     bool force = option_given(c->args, "force");
     for (int32_t i = 0; i < c->op->noutputs; i++) {
         const char *name = tensor_name(c, c->op->ninputs + i);
+        if (!is_given(c, c->op->ninputs + i))
+            continue;
         if (!npy_create(option_given(c->args, name), force, &c->outcomes[i], &c->outputs[i], reason))
             return complain(c->args->command, FAILED, "--%s: %s", name, reason);
         for (int32_t j = 0; j < i; j++)
@@ -246,18 +303,19 @@ static int create_outputs(call *c)
 
 static int compute(call *c)
 {
-    void *buffers[MAX_ARGUMENTS];
+    const void *inputs[MAX_ARGUMENTS];
+    void *outputs[MAX_ARGUMENTS];
     char reason[NPY_REASON_SIZE];
     size_t size = vjp_plan_workspace_size(c->plan);
     c->workspace = size ? malloc(size) : NULL;
     if (size && !c->workspace)
         return complain(c->args->command, FAILED, "no memory for a workspace of %zu bytes", size);
     for (int32_t i = 0; i < c->op->ninputs; i++)
-        buffers[i] = (void *)c->inputs[i].data; /* inputs are not written */
+        inputs[i] = c->inputs[i].data;
     for (int32_t i = 0; i < c->op->noutputs; i++)
-        buffers[c->op->ninputs + i] = c->outputs[i].data;
-    if (vjp_plan_run(c->plan, buffers, c->workspace, size, NULL) != VJP_OK) {
-        vjp_plan_check(c->plan, buffers, c->workspace, size, reason, sizeof(reason));
+        outputs[i] = c->outputs[i].data;
+    if (vjp_plan_run(c->plan, inputs, outputs, c->workspace, size, NULL) != VJP_OK) {
+        vjp_plan_check(c->plan, inputs, outputs, c->workspace, size, reason, sizeof(reason));
         return complain(c->args->command, FAILED, "%s: %s", c->op->name, reason);
     }
     if (!npy_commit(c->outputs, c->op->noutputs, reason))

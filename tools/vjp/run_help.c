@@ -12,8 +12,10 @@ enum {
 static void show_usage(const command *command, const vjp_op_info *op)
 {
     printf("usage: vjp %s %s", command->name, op->name);
-    for (int32_t i = 0; i < op->ninputs + op->noutputs; i++)
-        printf(" --%s FILE", vjp_op_tensor(op, i)->name);
+    for (int32_t i = 0; i < op->ninputs + op->noutputs; i++) {
+        const vjp_tensor_info *tensor = vjp_op_tensor(op, i);
+        printf(tensor->flags & VJP_TENSOR_OPTIONAL ? " [--%s FILE]" : " --%s FILE", tensor->name);
+    }
     for (int32_t i = 0; i < op->nattrs; i++) {
         const vjp_attr_info *attr = vjp_op_attr(op, i);
         printf(attr->required ? " --%s %s" : " [--%s %s]", attr->name, type_words(attr->type));
@@ -25,7 +27,8 @@ static void show_tensor(const vjp_op_info *op, int32_t index)
 {
     char help[HELP_SIZE], words[WORDS_SIZE];
     const vjp_tensor_info *tensor = vjp_op_tensor(op, index);
-    snprintf(help, sizeof(help), "%s of dtype %s; shape: %s",
+    snprintf(help, sizeof(help), "%s%s of dtype %s; shape: %s",
+             tensor->flags & VJP_TENSOR_OPTIONAL ? "optional " : "",
              index < op->ninputs ? "input" : "output", dtype_words(tensor),
              shape_words(op, index, "", words));
     show_option(&(option){ tensor->name, "FILE", help });
@@ -54,6 +57,6 @@ int run_help(const arguments *args)
     for (int32_t i = 0; i < op->nattrs; i++)
         show_attribute(vjp_op_attr(op, i));
     show_options(args->command);
-    printf("\n%s\nA FILE of - is standard input or standard output.\n", dtypes_sentence(op, words));
+    printf("\n%s\nA FILE of - is standard input or standard output.\n", dtypes_sentence(op, "", words));
     return DONE;
 }

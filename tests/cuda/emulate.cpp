@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* emulate.cpp - launches of emulated kernels. A thread of a block runs until it waits for others; a
+ * barrier or an exchange that some thread never comes to is an error. */
+#include "emulate.h"
+
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "launches.h"
+
+emulated_dim threadIdx, blockIdx, blockDim;
+alignas(128) char emulated_shared[1 << 18];
+
+enum fiber_state { READY, AT_BARRIER, IN_EXCHANGE, DONE };
+
+struct fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    fiber_state state;
+    unsigned exchanges;
+    char given[2][sizeof(double)]; /* in turns: the last one may still be read */
+};
+
+static std::vector<fiber> fibers;
+static ucontext_t scheduler;
+static unsigned current;
+static const void *kernel;
+static const vjpi_cuda_loop *argument;
+static bool is_flat;
+
+static void wait_as(fiber_state state)
+{
+    fibers[current].state = state;
+    swapcontext(&fibers[current].context, &scheduler);
+}
+
+void emulated_barrier()
+{
+    wait_as(AT_BARRIER);
+}
+
+void emulated_exchange(void *got, const void *given, std::size_t size, unsigned from)
+{
+    fiber &own = fibers[current];
+    unsigned turn = own.exchanges++ % 2;
+    std::memcpy(own.given[turn], given, size);
+    wait_as(IN_EXCHANGE);
+    std::memcpy(got, fibers[current / 32 * 32 + from].given[turn], size);
+}
+
+static void run_flat()
+{
+    vjpi_cuda_flat flat;
+    flat.call = argument->call;
+    flat.n = argument->x.n;
+    std::memcpy(flat.data, argument->data, sizeof(flat.data));
+    ((void (*)(vjpi_cuda_flat))(uintptr_t)kernel)(flat);
+}
+
+static void run_thread()
+{
+    if (is_flat)
+        run_flat();
+    else
+        ((void (*)(vjpi_cuda_loop))(uintptr_t)kernel)(*argument);
+    wait_as(DONE);
+}
+
+[[noreturn]] static void give_up(const char *why)
+{
+    std::fprintf(stderr, "emulated block %u: %s\n", blockIdx.x, why);
+    std::abort();
+}
+
+static unsigned count_state(unsigned begin, unsigned end, fiber_state state)
+{
+    unsigned count = 0;
+    for (unsigned i = begin; i < end; i++)
+        count += fibers[i].state == state;
+    return count;
+}
+
+static void set_ready(unsigned begin, unsigned end)
+{
+    for (unsigned i = begin; i < end; i++)
+        fibers[i].state = READY;
+}
+
+/* Run every thread that can; every second block from its last thread on. */
+static void run_ready(unsigned threads)
+{
+    for (unsigned k = 0; k < threads; k++) {
+        unsigned i = blockIdx.x % 2 ? threads - 1 - k : k;
+        if (fibers[i].state != READY)
+            continue;
+        current = i;
+        threadIdx = { i % blockDim.x, i / blockDim.x };
+        swapcontext(&scheduler, &fibers[i].context);
+    }
+}
+
+/* Let those go on for whom all others have come. */
+static void release(unsigned threads)
+{
+    bool released = false;
+    for (unsigned warp = 0; warp + 32 <= threads; warp += 32)
+        if (count_state(warp, warp + 32, IN_EXCHANGE) == 32) {
+            set_ready(warp, warp + 32);
+            released = true;
+        }
+    if (count_state(0, threads, AT_BARRIER) == threads) {
+        set_ready(0, threads);
+        released = true;
+    }
+    if (!released)
+        give_up("some threads wait for others that do not come");
+}
+
+static void run_block(unsigned threads)
+{
+    std::memset(emulated_shared, 0xff, sizeof(emulated_shared));
+    for (unsigned i = 0; i < threads; i++) {
+        fiber &f = fibers[i];
+        f.stack.resize(1 << 17);
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.data();
+        f.context.uc_stack.ss_size = f.stack.size();
+        makecontext(&f.context, run_thread, 0);
+        f.state = READY;
+        f.exchanges = 0;
+    }
+    for (;;) {
+        run_ready(threads);
+        if (count_state(0, threads, DONE) == threads)
+            return;
+        release(threads);
+    }
+}
+
+void emulate_launch(const void *what, const vjpi_cuda_loop *loop, int flat, int64_t blocks,
+                    uint32_t x, uint32_t y)
+{
+    kernel = what;
+    argument = loop;
+    is_flat = flat;
+    blockDim = { x, y };
+    if (fibers.size() < x * y)
+        fibers.resize(x * y);
+    for (int64_t block = 0; block < blocks; block++) {
+        blockIdx = { (unsigned)block, 0 };
+        run_block(x * y);
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launches.h - the real kernels of the CUDA backend, run on the CPU (emulate.h). */
+#ifndef VJP_TESTS_CUDA_LAUNCHES_H
+#define VJP_TESTS_CUDA_LAUNCHES_H
+
+#include "cuda/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* emulate_launch - run `blocks` blocks of x times y threads. flat: the kernel's argument is a
+ * vjpi_cuda_flat, made from the loop. */
+void emulate_launch(const void *kernel, const vjpi_cuda_loop *loop, int is_flat, int64_t blocks,
+                    uint32_t x, uint32_t y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
