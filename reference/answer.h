@@ -231,7 +231,11 @@ static void answer_gradient(const query *q, oracle_row row, int32_t output, cons
     if (q->entry->factor != NULL)
         back.size *= number_value(q->entry->factor(s).value);
     if (!(vjp_op_tensor(q->p->op, t)->flags & VJP_TENSOR_SUM)) {
-        q->visit(q->user, output, element, back.value, oracle_bound(q->p, output, row.n, back.size));
+        bound within = oracle_bound(q->p, output, row.n, back.size);
+        if (q->per_row) /* shares of the row underflow before they are multiplied */
+            within.absolute += bound_sum_error(q->p->tensors[0].dtype, row.n, 0, 0) *
+                               fabsl((long double)s->x[q->gradient]);
+        q->visit(q->user, output, element, back.value, within);
         return;
     }
     total_add(&q->fold.sums[q->param_at[t][element]], back.value);

@@ -90,9 +90,11 @@ static dual sigmoid(const scene *s)
                                                  : logistic(s->in[0]);
 }
 
-/* min(a, limit) and max(a, -limit), which are constants from there on; NaN goes through. */
+/* min(a, limit) and max(a, -limit), which are constants from there on. NaN has a gradient of NaN. */
 static dual at_most(dual a, double limit)
 {
+    if (isnan(number_value(a.value)) && isfinite(limit))
+        return chain(a.value, a, a.value);
     return number_value(a.value) >= limit && isfinite(limit) ? plain(limit) : a;
 }
 
@@ -174,11 +176,19 @@ static dual logit(const scene *s) { return s->in[0]; }
 
 static dual weight_of(const scene *s) { return given(s, 2) ? s->in[2] : plain(1); }
 
+/* exp(x - most). Where all logits are -inf, so is the logarithm of their sum, which has no slope. */
+static dual relative_exponential(const scene *s, dual x)
+{
+    if (number_value(s->most.value) == -INFINITY && number_value(x.value) == -INFINITY)
+        return chain(number_from(0), x, number_from(NAN));
+    return exponential(subtract(x, s->most));
+}
+
 /* The sums: the other classes' exponentials, the label's logit and weight, all weights, and all
  * weighted distances from the maximum. */
 static dual others_term(const scene *s)
 {
-    return at_label(s) ? plain(0) : exponential(subtract(s->in[0], s->most));
+    return at_label(s) ? plain(0) : relative_exponential(s, s->in[0]);
 }
 
 static dual label_term(const scene *s) { return at_label(s) ? s->in[0] : plain(0); }
@@ -191,7 +201,7 @@ static dual distance_term(const scene *s)
 static dual own_exponential(const scene *s)
 {
     int in_range = s->x[1] >= 0 && s->x[1] < s->count;
-    return in_range ? exponential(subtract(s->sums[1], s->most)) : plain(0);
+    return in_range ? relative_exponential(s, s->sums[1]) : plain(0);
 }
 
 static dual log_sum(const scene *s) { return logarithm(add(s->sums[0], own_exponential(s))); }

@@ -4,7 +4,6 @@
 #ifndef VJP_REFERENCE_NUMBER_H
 #define VJP_REFERENCE_NUMBER_H
 
-#include <float.h>
 #include <math.h>
 
 typedef long double number;
@@ -19,11 +18,12 @@ static inline number number_log(number a) { return logl(a); }
 static inline number number_log_1_plus(number a) { return log1pl(a); }
 static inline number number_root(number a) { return sqrtl(a); }
 
-/* The exponential of a finite number is never 0, else an infinite gradient would become NaN. */
+/* The exponential of a finite number is never 0, not even after a few products, else an infinite
+ * gradient would become NaN. */
 static inline number number_exp(number a)
 {
     number e = expl(a);
-    return e == 0 && isfinite(a) ? LDBL_TRUE_MIN : e;
+    return e < 0x1p-12000L && isfinite(a) ? 0x1p-12000L : e;
 }
 
 /* Numbers made since a mark are given back; long doubles need not be. */

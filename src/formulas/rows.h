@@ -40,7 +40,8 @@ INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
     M in_range = both(gt(label, k(-1)), gt(count, label));
     M leads = both(in_range, gt(at_label, level));
     made.most = pick(leads, at_label, level);
-    made.own = pick(in_range, exp_of_difference(at_label, made.most, k(1), k(0)), k(0));
+    V base = softmax_max(made.most, true); /* so that a row of -inf has a sum of 0 */
+    made.own = pick(in_range, exp_of_difference(at_label, base, k(1), k(0)), k(0));
     made.rest = pick(leads, rest * exp_of_difference(level, made.most, k(1), k(0)), rest);
     made.sum = made.rest + made.own;
     made.log_sum = log_of(made.sum);
