@@ -8,6 +8,7 @@
  * Where exp(-|x|) is a normal number the result is slope * diff_dst, rounded once. A relative error
  * of k * 2^-24 (f64: 2^-53) of the slope then makes one of less than k + 0.5 ULP of the result,
  * whatever diff_dst is: a bound over all of them at once. */
+#include <stdbool.h>
 #include <math.h>
 #include <mpfr.h>
 #include <stdio.h>
