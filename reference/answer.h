@@ -202,6 +202,7 @@ static void find_pulls(const query *q, oracle_row row, double *x, scene *s, flow
             flow_through(&one, upstream_of(q, s), &y, BY_SUM + k);
             total_add(&values[k], one.value);
             pulls[k].size += one.size;
+            pulls[k].any |= one.any;
         }
         number_release(mark);
     }
@@ -221,6 +222,8 @@ static void answer_gradient(const query *q, oracle_row row, int32_t output, cons
     flow back = no_flow();
     flow_through(&back, upstream_of(q, s), &y, by);
     for (int k = 0; k < q->nsums; k++) {
+        if (!pulls[k].any)
+            continue;
         dual term = q->entry->terms[k](s);
         flow_through(&back, pulls[k], &term, by);
     }
@@ -340,7 +343,28 @@ static void open_row(const query *q, oracle_row row, double *x, scene *s)
     find_sums(q, row, x, s);
 }
 
-static void answer(const problem *p, const double *const *inputs, answer_visit visit, void *user)
+static void visit_nothing(void *user, int32_t output, int64_t index, number value, bound within)
+{
+    (void)user, (void)output, (void)index, (void)value, (void)within;
+}
+
+static int row_is_finite(const query *q, oracle_row row, double *x, scene *s)
+{
+    for (int64_t i = 0; i < row.end; i++) {
+        int mark = number_mark(), finite = 1;
+        look(q, row, i, x, s);
+        for (int32_t t = 0; t < q->p->op->ninputs; t++)
+            finite = finite && isfinite(x[t]);
+        number_release(mark);
+        if (!finite && is_kept(q, s))
+            return 0;
+    }
+    return 1;
+}
+
+/* finite: leave out rows with an input that is not. */
+static void answer(const problem *p, const double *const *inputs, int finite, answer_visit visit,
+                   void *user)
 {
     query q;
     scene s;
@@ -353,11 +377,13 @@ static void answer(const problem *p, const double *const *inputs, answer_visit v
         int mark = number_mark();
         oracle_row row = oracle_row_at(p, inputs, r);
         open_row(&q, row, x, &s);
+        q.visit = finite && !row_is_finite(&q, row, x, &s) ? visit_nothing : visit;
         answer_values(&q, row, x, &s);
         if (q.entry->forward != NULL)
             answer_gradients(&q, row, x, &s);
         number_release(mark);
     }
+    q.visit = visit;
     if (folded >= 0)
         fold_end(&q, folded);
     query_end(&q);

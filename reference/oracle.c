@@ -76,7 +76,7 @@ long double oracle_ulps(const problem *p, int gradient_is_one)
 
 void oracle_answer(const problem *p, const double *const *inputs, oracle_visit visit, void *user)
 {
-    answer(p, inputs, visit, user);
+    answer(p, inputs, 0, visit, user);
 }
 
 int oracle_is_saved(const problem *p, int32_t input)

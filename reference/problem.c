@@ -63,18 +63,34 @@ vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_d
     }
 }
 
+/* The first and the last of the dims that rows run along. */
+static int32_t find_axis(const problem *p, int32_t ndim, int32_t *last)
+{
+    const vjp_attr_info *info = kind_attr(p->op, ROLE_AXIS);
+    int32_t axis = (int32_t)problem_attr(p, info->name).value.s64;
+    axis += axis < 0 ? ndim : 0;
+    *last = info->role == VJP_ROLE_AXES ? ndim - 1 : axis;
+    return axis;
+}
+
 int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
                           int64_t row_shape[VJP_MAX_DIMS])
 {
-    const vjp_attr_info *info = kind_attr(p->op, ROLE_AXIS);
-    int32_t axis = (int32_t)problem_attr(p, info->name).value.s64, n = 0;
-    axis += axis < 0 ? ndim : 0;
-    int32_t last = info->role == VJP_ROLE_AXES ? ndim - 1 : axis;
+    int32_t last, axis = find_axis(p, ndim, &last), n = 0;
     for (int32_t d = 0; d < ndim; d++) {
         int along = d >= axis && d <= last;
         if (!along || keeps_dims)
             row_shape[n++] = along ? 1 : shape[d];
     }
+    return n;
+}
+
+int32_t problem_axis_shape(const problem *p, int32_t ndim, const int64_t *shape,
+                           int64_t axis_shape[VJP_MAX_DIMS])
+{
+    int32_t last, axis = find_axis(p, ndim, &last), n = 0;
+    for (int32_t d = axis; d <= last; d++)
+        axis_shape[n++] = shape[d];
     return n;
 }
 

@@ -51,6 +51,11 @@ vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_d
 int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
                           int64_t row_shape[VJP_MAX_DIMS]);
 
+/* problem_axis_shape - the dims of that shape that rows run along: the shape of a parameter with an
+ * element for each of a row's. Returns how many. */
+int32_t problem_axis_shape(const problem *p, int32_t ndim, const int64_t *shape,
+                           int64_t axis_shape[VJP_MAX_DIMS]);
+
 /* problem_share - let `output` live at the address of `input`, with the same layout. */
 void problem_share(problem *p, int32_t output, int32_t input);
 

@@ -104,10 +104,12 @@ INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V re
 INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum, V smoothing,
                        V share, V z_loss)
 {
-    V hit = (k(1) - smoothing) * weight_t, spread = share * weight_sum;
+    M smooths = gt(absolute(share), k(0)); /* else only the label's weight counts, whatever the others */
+    V hit = (k(1) - smoothing) * weight_t, spread = pick(smooths, share * weight_sum, k(0));
     V z = k(2) * z_loss * p.log_sum * weight_t;
-    V elsewhere = p.own * (hit + spread + z) - share * weight;
-    V confident = (share * (weight_sum - weight_t) + z * p.own) - p.others * (hit + spread);
+    V elsewhere = p.own * (hit + spread + z) - pick(smooths, share * weight, k(0));
+    V spread_to_others = pick(smooths, share * (weight_sum - weight_t), k(0));
+    V confident = (spread_to_others + z * p.own) - p.others * (hit + spread);
     V here = pick(gt(p.own, k(0.5f)), confident, elsewhere - hit);
     return pick(at_label, here, elsewhere);
 }

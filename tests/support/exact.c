@@ -62,7 +62,7 @@ static void tell(void *user, int32_t output, int64_t index, number value, bound 
 void exact_answer(const problem *p, const double *const *inputs, exact_visit visit, void *user)
 {
     listener to = { visit, user };
-    answer(p, inputs, tell, &to);
+    answer(p, inputs, 1, tell, &to);
 }
 
 void exact_close(void)

@@ -22,8 +22,8 @@ int exact_knows(const char *op);
  * flows back; `slope` is then 0. */
 int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slope);
 
-/* exact_answer - visit every element of every output whose value is finite, as oracle_answer does but
- * with MPFR's values. Sums of products are exact. */
+/* exact_answer - visit every element of every output that depends on finite inputs alone and has a
+ * finite value, as oracle_answer does but with MPFR's values. Sums of products are exact. */
 typedef void (*exact_visit)(void *user, int32_t output, int64_t index, mpfr_srcptr value);
 
 void exact_answer(const problem *p, const double *const *inputs, exact_visit visit, void *user);

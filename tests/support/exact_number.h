@@ -75,13 +75,17 @@ UNARY(number_log_1_plus, mpfr_log1p)
 UNARY(number_root, mpfr_sqrt)
 #undef UNARY
 
-/* The exponential of a finite number is never 0, not even beyond MPFR's range: a sign would be lost. */
+/* The exponential of a finite number is never 0, not even after a few products: a sign would be
+ * lost. */
 static inline number number_exp(number a)
 {
+    enum {
+        LEAST = -1000000
+    };
     number result = number_fresh();
     mpfr_exp(result, a, MPFR_RNDN);
-    if (mpfr_zero_p(result) && mpfr_number_p(a))
-        mpfr_nextabove(result);
+    if (mpfr_number_p(a) && (mpfr_zero_p(result) || mpfr_get_exp(result) < LEAST))
+        mpfr_set_ui_2exp(result, 1, LEAST, MPFR_RNDN);
     return result;
 }
 

@@ -8,10 +8,10 @@
 #include "problem.h"
 #include "random.h"
 
-/* A list of finite values. */
+/* A list of finite values, at its end those where the slope changes its sign. */
 typedef struct points {
     double *at;
-    int64_t count;
+    int64_t count, first_turn;
 } points;
 
 /* points_list - of the dtype of tensor 0 of an elementwise problem: every edge value; every power
