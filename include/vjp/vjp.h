@@ -443,7 +443,7 @@ typedef struct vjp_attr_info {
  * Without a magnitude: within `ulp` units in the last place of the exact result for every finite
  * input whose exact result is finite, and within `unit_ulp` for a gradient (diff_dst) of 1; 0 is
  * exact. With a magnitude: within (ceil(log2 n) + c) * eps * magnitude for n summed terms, eps
- * being half an ULP of 1 in the compute type (f32 for f16 and bf16), as long as no partial sum
+ * being an ULP of 1 in the compute type (f32 for f16 and bf16), as long as no partial sum
  * overflows; then one rounding to f16 or bf16. */
 typedef struct vjp_bound_info {
     size_t struct_size;
