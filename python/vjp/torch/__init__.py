@@ -11,7 +11,7 @@ import ctypes
 
 import torch
 
-from . import autocast, autograd, shapes, table
+from . import autocast, autograd, shapes, switches, table
 
 _OLDEST = (2, 10)
 
@@ -47,3 +47,4 @@ _native = _load()
 OPERATORS = table.read(_native)
 _library = torch.library.Library("vjp", "IMPL")
 _register(_library, OPERATORS)
+enable, disable, enabled, report = switches.functions(switches.Switchboard(_native, OPERATORS))

@@ -8,6 +8,8 @@ call goes on to the device, to fake tensors, to a trace.
 import torch
 import torch.autograd.forward_ad as forward_ad
 from torch import _C
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd.function import _SingleLevelFunction
 
 from . import second, table
 
@@ -98,17 +100,22 @@ def _function(pair, target):
     after, below = _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
     padding = len(pair.op.inputs)
 
-    def forward(ctx, keyset, kwargs, *inputs):
+    def forward(keyset, kwargs, *inputs):
         with below():
-            result = target.redispatch(keyset & after, *inputs, **kwargs)
-        _save(ctx, pair, inputs, result if isinstance(result, tuple) else (result,), kwargs)
-        return result
+            return target.redispatch(keyset & after, *inputs, **kwargs)
+
+    def setup_context(ctx, inputs, output):
+        _, kwargs, *inputs = inputs
+        _save(ctx, pair, inputs, output if isinstance(output, tuple) else (output,), kwargs)
 
     def backward(ctx, *grads):
         return (None, None, *_differentiate(ctx, pair, grads))
 
-    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    function = type(f"{pair.back.name}_of_vjp", (torch.autograd.Function,), members)
+    members = {"forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
+               "backward": staticmethod(backward)}
+    # Function itself is for calls from outside the dispatcher; in a kernel functorch has already
+    # chosen the level that is differentiated.
+    apply = type(f"{pair.back.name}_of_vjp", (_SingleLevelFunction,), members).apply
 
     def kernel(keyset, *inputs, **kwargs):
         for tensor in inputs:
@@ -120,7 +127,10 @@ def _function(pair, target):
                 if tensor is not None and tensor.requires_grad:
                     pair.refuse(inputs, kwargs)
                     inputs += (None,) * (padding - len(inputs))
-                    return function.apply(keyset, kwargs, *inputs)
+                    if not _C._are_functorch_transforms_active():
+                        return apply(keyset, kwargs, *inputs)
+                    with enable_single_level_autograd_function():
+                        return apply(keyset, kwargs, *inputs)
         with below():
             return target.redispatch(keyset & after, *inputs, **kwargs)
     return kernel

@@ -13,6 +13,7 @@ from . import shapes
 
 class Backward(torch.autograd.Function):
     """A call of a backward operator that may itself be differentiated."""
+    generate_vmap_rule = True
 
     @staticmethod
     def forward(pair, kwargs, *tensors):
@@ -30,10 +31,11 @@ class Backward(torch.autograd.Function):
         if back.name not in FORMULAS:
             raise NotImplementedError(f"{back.name}: vjp has no second derivative of "
                                       f"{ctx.pair.op.name}")
-        tensors = ctx.saved_tensors
-        leaves = [t for t in tensors if t is not None and t.requires_grad]
         with torch.enable_grad():
+            # Aliases: diff_dst may depend on dst, and that path is not this formula's.
+            tensors = [t if t is None else t.view_as(t) for t in ctx.saved_tensors]
             results = FORMULAS[back.name](back, back.settings(ctx.kwargs), *tensors)
+        leaves = [t for t in tensors if t is not None and t.requires_grad]
         results = results if isinstance(results, tuple) else (results,)
         wanted = [(r, g) for r, g in zip(results, grads) if g is not None and g.numel() == r.numel()]
         found = torch.autograd.grad([r for r, _ in wanted], leaves, [g for _, g in wanted],
