@@ -268,7 +268,9 @@ static PyObject *stream_of(const array *array)
 {
     int type, id;
     PyObject *device = PyObject_CallMethodObjArgs(array->object, names.dlpack_device, NULL);
-    if (!device || !PyArg_ParseTuple(device, "ii", &type, &id)) {
+    if (device && !PyTuple_Check(device))
+        PyErr_SetString(PyExc_TypeError, "__dlpack_device__ did not return a tuple");
+    if (!device || PyErr_Occurred() || !PyArg_ParseTuple(device, "ii", &type, &id)) {
         Py_XDECREF(device);
         return NULL;
     }
@@ -310,18 +312,22 @@ static void explain_buffer_error(const call *call, int i)
     Py_XDECREF(traceback);
 }
 
+static int refuse_object(const call *call, int i)
+{
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s: %s: expected an array, got %R", call->op->info->name,
+                 call->op->tensors[i]->name, (PyObject *)Py_TYPE(call->arrays[i].object));
+    return -1;
+}
+
 static int borrow_dlpack(call *call, int i, bool output)
 {
     array *array = &call->arrays[i];
+    if (PyType_Check(array->object)) /* has the method, but is no array */
+        return refuse_object(call, i);
     PyObject *method = PyObject_GetAttr(array->object, names.dlpack);
-    if (!method) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s: %s: expected an array, got %R", call->op->info->name,
-                     call->op->tensors[i]->name, (PyObject *)Py_TYPE(array->object));
-        return -1;
-    }
+    if (!method)
+        return PyErr_ExceptionMatches(PyExc_AttributeError) ? refuse_object(call, i) : -1;
     PyObject *stream = stream_of(array);
     if (!PyErr_Occurred())
         array->capsule = export_capsule(method, stream);

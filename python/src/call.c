@@ -71,6 +71,16 @@ static int borrow_inputs(call *call)
     return 0;
 }
 
+/* Capsules may run any code when they are released: an exception must not be in its way. */
+static void release(call *call)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (int i = 0; i < call->op->ntensors; i++)
+        vjpy_release(&call->arrays[i]);
+    PyErr_Restore(type, value, traceback);
+}
+
 PyObject *vjpy_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     call call;
@@ -84,7 +94,6 @@ PyObject *vjpy_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyO
     if (!bind(&call, args, nargs, names) && !vjpy_attrs(&call) && !borrow_inputs(&call) &&
         !vjpy_outputs(&call) && !vjpy_run(&call))
         result = vjpy_result(&call);
-    for (int i = 0; i < call.op->ntensors; i++)
-        vjpy_release(&call.arrays[i]);
+    release(&call);
     return result;
 }

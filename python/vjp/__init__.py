@@ -8,15 +8,13 @@ same tensors and attributes. Arrays are those of any library with DLPack: NumPy,
 The result is of the same library as the first argument, and on its device.
 """
 
-from . import _core
-from ._aliases import aliases as _aliases
-from ._describe import text_signature as _text_signature
+from . import _aliases, _core, _describe
 
-_functions = {op["name"]: _core.function(index, _text_signature(op))
+_functions = {op["name"]: _core.function(index, _describe.text_signature(op))
               for index, op in enumerate(_core.table())}
 operators = tuple(_functions)
-_functions.update(_aliases(_functions))
+_functions.update(_aliases.aliases(_functions))
 globals().update(_functions)
 
-__version__ = "{}.{}.{}".format(_core.version // 10000, _core.version // 100 % 100, _core.version % 100)
+__version__ = f"{_core.version // 10000}.{_core.version // 100 % 100}.{_core.version % 100}"
 __all__ = ["operators", "__version__", *_functions]
