@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems for any operator of the table, and arrays of other layouts."""
+
+import ml_dtypes
+import numpy as np
+
+import vjp
+from vjp import _core
+
+DATA, PARAM, ROW = 1, 2, 3
+SAME, WIDE, ANY, STAT, INDEX, MASK = 1, 2, 3, 4, 5, 6
+OPTIONAL, SUM, LABEL = 1, 2, 4
+AXIS, AXES = 5, 6
+FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+TABLE = {op["name"]: op for op in _core.table()}
+
+
+def has_axis(op):
+    return any(attr["role"] in (AXIS, AXES) for attr in op["attrs"])
+
+
+def axis_of(op, ndim):
+    """The first and the last dim that rows run along, by default."""
+    for attr in op["attrs"]:
+        if attr["role"] in (AXIS, AXES):
+            first = attr["default"] % ndim
+            return first, ndim - 1 if attr["role"] == AXES else first
+    return ndim, -1
+
+
+def row_shape(op, shape):
+    first, last = axis_of(op, len(shape))
+    return tuple(n for d, n in enumerate(shape) if not first <= d <= last)
+
+
+def numbers(shape, dtype, seed=0):
+    values = np.random.default_rng(seed).uniform(-2, 2, shape)
+    return values.astype(FLOATS.get(dtype, dtype))
+
+
+def tensor(op, info, shape, dtype, seed):
+    """An array that an operator takes as this input."""
+    first, last = axis_of(op, len(shape))
+    if info["shape_rule"] == ROW:
+        shape = row_shape(op, shape)
+    elif info["shape_rule"] == PARAM:
+        shape = shape[first:last + 1] if has_axis(op) else shape[-1:]
+    length = int(np.prod([n for n in (shape[first:last + 1])])) or 1
+    if info["dtype_rule"] == MASK:
+        return np.random.default_rng(seed).integers(0, 2, shape).astype(np.uint8)
+    if info["dtype_rule"] == INDEX:
+        return np.random.default_rng(seed).integers(0, max(1, length), shape).astype(np.int64)
+    if info["dtype_rule"] == STAT:
+        return np.abs(numbers(shape, "f64" if dtype == "f64" else "f32", seed)) + 0.5
+    return numbers(shape, dtype, seed)
+
+
+def problem(name, shape=(4, 6), dtype="f32", optional=False):
+    """Arguments (inputs by name) and keywords (attributes) of a valid call."""
+    op = TABLE[name]
+    inputs = {info["name"]: tensor(op, info, shape, dtype, seed)
+              for seed, info in enumerate(op["inputs"])
+              if optional or not info["flags"] & OPTIONAL}
+    attrs = {attr["name"]: 0.5 for attr in op["attrs"] if attr["required"]}
+    return inputs, attrs
+
+
+def call(name, inputs, attrs, **keywords):
+    return getattr(vjp, name)(**inputs, **attrs, **keywords)
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def bits(array):
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(bits(a), bits(b))
+
+
+def is_elementwise(name):
+    """Do the bits of its results not depend on strides?"""
+    op = TABLE[name]
+    return not has_axis(op) and not any(o["flags"] & SUM for o in op["outputs"])
+
+
+def close(a, b, name):
+    if is_elementwise(name):
+        return same(a, b)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return np.allclose(a, b, rtol=2**-7, atol=1e-5)
