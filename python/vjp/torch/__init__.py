@@ -8,22 +8,24 @@
 docs/pytorch.md says which path each of them takes, and what it costs.
 """
 import ctypes
+import pathlib
 
 import torch
 
 from . import autocast, autograd, shapes, switches, table
 
 _OLDEST = (2, 10)
+_LIBRARY = pathlib.Path(__file__).parent.parent / "lib" / "libvjp_torch.so"
 
 
 def _load():
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     if version < _OLDEST:
         raise ImportError(f"vjp.torch needs torch 2.10 or newer; this is {torch.__version__}")
-    if not table.LIBRARY.exists():
-        raise ImportError(f"{table.LIBRARY} is missing: this vjp was built without torch")
-    torch.ops.load_library(str(table.LIBRARY))
-    library = ctypes.CDLL(str(table.LIBRARY))
+    if not _LIBRARY.exists():
+        raise ImportError(f"{_LIBRARY} is missing: this vjp was built without torch")
+    torch.ops.load_library(str(_LIBRARY))
+    library = ctypes.CDLL(str(_LIBRARY))
     library.vjp_torch_load_error.restype = ctypes.c_char_p
     if error := library.vjp_torch_load_error():
         raise ImportError(error.decode())
@@ -44,7 +46,6 @@ def _register(library, operators):
 
 
 _native = _load()
-OPERATORS = table.read(_native)
 _library = torch.library.Library("vjp", "IMPL")
-_register(_library, OPERATORS)
-enable, disable, enabled, report = switches.functions(switches.Switchboard(_native, OPERATORS))
+_register(_library, table.OPERATORS)
+enable, disable, enabled, report = switches.functions(switches.Switchboard(_native, table.OPERATORS))

@@ -24,6 +24,8 @@ class Pair:
         self.backward = getattr(torch.ops.vjp, back.name).default
         self.fixed = {}
         self.sources = tuple(self._source(t.name) for t in back.inputs)
+        defaults = {a.name: a.default for a in back.attrs}
+        self.fixed = {name: value for name, value in self.fixed.items() if defaults[name] != value}
         gradients = {t.name: i for i, t in enumerate(back.outputs)}
         self.gradient_of = tuple(gradients.get(f"diff_{t.name}") for t in op.inputs)
         self.shared = tuple(a.name for a in op.attrs
@@ -31,8 +33,12 @@ class Pair:
         # What only the forward pass knows must not change the derivative.
         self.unknown = tuple(a for a in op.attrs if a.name not in back.attr_names
                              and a.role in (table.CONSTANT, table.CHOICE))
-        self.used = {i for kind, i in self.sources if kind == OUTPUT}
-        self.differentiable = {i for kind, i in self.sources if kind == GRADIENT}
+        self.wants = tuple(f"want_{t.name}" for t in op.outputs)
+        self.differentiable = next(i for kind, i in self.sources if kind == GRADIENT)
+        self.constants = tuple(i for i in range(len(op.outputs)) if i != self.differentiable)
+        self.optional_gradients = tuple(
+            (f"want_{t.name}", tuple(k for k, gradient in enumerate(self.gradient_of) if gradient == i))
+            for i, t in enumerate(back.outputs) if t.is_optional)
 
     def _source(self, name):
         op = self.op
@@ -59,83 +65,117 @@ class Pair:
                                           f"{attr.name} other than {attr.default}")
 
 
-def _save(ctx, pair, inputs, outputs, kwargs):
-    tensors = []
-    for kind, i in pair.sources:
-        if kind == INPUT:
-            tensors.append(inputs[i] if i < len(inputs) else None)
-        elif kind == OUTPUT:
-            wanted = kwargs.get(f"want_{pair.op.outputs[i].name}", True)
-            tensors.append(outputs[i] if wanted else None)
-    ctx.save_for_backward(*tensors)
-    ctx.settings = {name: kwargs[name] for name in pair.shared if name in kwargs} | pair.fixed
-    ctx.set_materialize_grads(False)
-    rest = [t for i, t in enumerate(outputs) if i not in pair.differentiable]
-    if rest:
-        ctx.mark_non_differentiable(*rest)
+    def save(self, ctx, inputs, outputs, kwargs):
+        tensors = []
+        for kind, i in self.sources:
+            if kind == INPUT:
+                tensors.append(inputs[i])
+            elif kind == OUTPUT:
+                wanted = kwargs.get(self.wants[i], True)
+                tensors.append(outputs[i] if wanted else None)
+        ctx.save_for_backward(*tensors)
+        ctx.settings = {name: kwargs[name] for name in self.shared if name in kwargs}
+        if len(outputs) > 1:
+            ctx.set_materialize_grads(False)
+            ctx.mark_non_differentiable(*(outputs[i] for i in self.constants))
+
+    def differentiate(self, ctx, grads):
+        """The gradients of the inputs, None where there is none."""
+        saved = iter(ctx.saved_tensors)
+        tensors = [grads[i] if kind == GRADIENT else next(saved) for kind, i in self.sources]
+        if grads[self.differentiable] is None:
+            return (None,) * len(self.gradient_of)
+        _refuse_forward_mode(self.back, tensors)
+        needed = ctx.needs_input_grad[2:]
+        kwargs = {**ctx.settings, **self.fixed}
+        for want, inputs in self.optional_gradients:
+            kwargs[want] = any(needed[i] for i in inputs)
+        if torch.is_grad_enabled(): # create_graph=True
+            results = second.Backward.apply(self, kwargs, *tensors)
+        else:
+            results = self.backward(*tensors, **kwargs)
+        results = results if isinstance(results, tuple) else (results,)
+        return tuple(results[gradient] if need and gradient is not None else None
+                     for need, gradient in zip(needed, self.gradient_of))
 
 
-def _differentiate(ctx, pair, grads):
-    """The gradients of the inputs, None where there is none."""
-    saved = iter(ctx.saved_tensors)
-    tensors = [grads[i] if kind == GRADIENT else next(saved) for kind, i in pair.sources]
-    if any(t is None for t, (kind, _) in zip(tensors, pair.sources) if kind == GRADIENT):
-        return (None,) * len(pair.gradient_of)
-    kwargs = dict(ctx.settings)
-    needed = ctx.needs_input_grad[-len(pair.op.inputs):]
-    for i, output in enumerate(pair.back.outputs):
-        if output.is_optional:
-            kwargs[f"want_{output.name}"] = any(
-                need for need, gradient in zip(needed, pair.gradient_of) if gradient == i)
-    if torch.is_grad_enabled(): # create_graph=True
-        results = second.Backward.apply(pair, kwargs, *tensors)
-    else:
-        results = pair.backward(*tensors, **kwargs)
-    results = results if isinstance(results, tuple) else (results,)
-    return tuple(results[gradient] if need and gradient is not None else None
-                 for need, gradient in zip(needed, pair.gradient_of))
+def _has_tangent(tensor):
+    try:
+        return forward_ad.unpack_dual(tensor).tangent is not None
+    except RuntimeError: # torch.vmap does not let it be asked: torch.func.jacfwd, hessian
+        return True
 
 
-def _function(pair, target):
-    after, below = _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
-    padding = len(pair.op.inputs)
+def _refuse_forward_mode(op, tensors):
+    """PyTorch would drop the tangents in silence."""
+    if forward_ad._current_level < 0: # nothing is differentiated forward
+        return
+    if any(tensor is not None and _has_tangent(tensor) for tensor in tensors):
+        raise NotImplementedError(f"{op.name}: vjp computes vector-Jacobian products; it has no "
+                                  "forward-mode derivatives")
 
-    def forward(keyset, kwargs, *inputs):
-        with below():
-            return target.redispatch(keyset & after, *inputs, **kwargs)
 
-    def setup_context(ctx, inputs, output):
-        _, kwargs, *inputs = inputs
-        _save(ctx, pair, inputs, output if isinstance(output, tuple) else (output,), kwargs)
+def _general(pair, below):
+    """forward and backward of a pair's autograd function."""
+    def forward(ctx, keyset, kwargs, *inputs):
+        output = below(keyset, inputs, kwargs)
+        pair.save(ctx, inputs, output if isinstance(output, tuple) else (output,), kwargs)
+        return output
 
     def backward(ctx, *grads):
-        return (None, None, *_differentiate(ctx, pair, grads))
+        return None, None, *pair.differentiate(ctx, grads)
+    return forward, backward
 
-    members = {"forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
-               "backward": staticmethod(backward)}
-    # Function itself is for calls from outside the dispatcher; in a kernel functorch has already
-    # chosen the level that is differentiated.
-    apply = type(f"{pair.back.name}_of_vjp", (_SingleLevelFunction,), members).apply
 
-    def kernel(keyset, *inputs, **kwargs):
-        for tensor in inputs:
-            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
-                raise NotImplementedError(f"{pair.op.name}: vjp computes vector-Jacobian products "
-                                          "alone; it has no forward-mode derivative")
-        if torch.is_grad_enabled():
-            for tensor in inputs:
-                if tensor is not None and tensor.requires_grad:
-                    pair.refuse(inputs, kwargs)
-                    inputs += (None,) * (padding - len(inputs))
-                    if not _C._are_functorch_transforms_active():
-                        return apply(keyset, kwargs, *inputs)
-                    with enable_single_level_autograd_function():
-                        return apply(keyset, kwargs, *inputs)
-        with below():
-            return target.redispatch(keyset & after, *inputs, **kwargs)
-    return kernel
+def _unary(pair, below):
+    """The same for one tensor in and one out without attributes, as most activations are: the
+    general code would be a fifth of the time of a small call."""
+    keeps_output = OUTPUT in (kind for kind, _ in pair.sources)
+    gradient_first = pair.sources[0][0] == GRADIENT
+    settings, backward_op = pair.fixed, pair.backward
+
+    def forward(ctx, keyset, kwargs, src):
+        output = below(keyset, (src,), kwargs)
+        ctx.save_for_backward(output if keeps_output else src)
+        return output
+
+    def backward(ctx, grad):
+        saved, = ctx.saved_tensors
+        tensors = (grad, saved) if gradient_first else (saved, grad)
+        _refuse_forward_mode(pair.back, tensors)
+        if torch.is_grad_enabled(): # create_graph=True
+            return None, None, second.Backward.apply(pair, settings, *tensors)
+        return None, None, backward_op(*tensors, **settings)
+    return forward, backward
 
 
 def kernel(op, back):
     """The Autograd kernel of a forward operator."""
-    return _function(Pair(op, back), getattr(torch.ops.vjp, op.name).default)
+    pair = Pair(op, back)
+    target = getattr(torch.ops.vjp, op.name).default
+    ninputs = len(op.inputs)
+    is_unary = ninputs == len(op.outputs) == len(back.outputs) == 1 and len(back.inputs) == 2 \
+        and not op.attrs
+
+    def below(keyset, inputs, kwargs):
+        with _C._AutoDispatchBelowAutograd():
+            return target.redispatch(keyset & _C._after_autograd_keyset, *inputs, **kwargs)
+
+    forward, backward = (_unary if is_unary else _general)(pair, below)
+    # Function itself is for calls from outside the dispatcher; in a kernel functorch has already
+    # chosen the level that is differentiated.
+    apply = type(f"{back.name}_of_vjp", (_SingleLevelFunction,),
+                 {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+
+    def choose(keyset, *inputs, **kwargs):
+        _refuse_forward_mode(op, inputs)
+        if not torch.is_grad_enabled() or not _C._any_requires_grad(*inputs):
+            return below(keyset, inputs, kwargs)
+        if not is_unary:
+            pair.refuse(inputs, kwargs)
+            inputs += (None,) * (ninputs - len(inputs)) # the dispatcher leaves out defaults
+        if not _C._are_functorch_transforms_active():
+            return apply(keyset, kwargs, *inputs)
+        with enable_single_level_autograd_function():
+            return apply(keyset, kwargs, *inputs)
+    return choose

@@ -1,46 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library's table of operators, read through its enumeration (include/vjp/vjp.h)."""
-import ctypes
+"""The library's table of operators (the enumeration of include/vjp/vjp.h), as objects."""
 import dataclasses
 import functools
-import pathlib
 
-LIBRARY = pathlib.Path(__file__).parent.parent / "lib" / "libvjp_torch.so"
+from vjp import _core
 
 # vjp_dtype_rule, vjp_shape_rule, vjp_attr_role and vjp_tensor_flags of the header.
 SAME, WIDE, ANY, STAT, INDEX, MASK = range(1, 7)
 DATA, PARAM, ROW = range(1, 4)
 HINT, CHOICE, FLAG, CONSTANT, AXIS, AXES, FORMAT, CAUSAL, IGNORED = range(1, 10)
-OPTIONAL, SUM = 1, 2
-
-
-class _OpInfo(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
-                ("title", ctypes.c_char_p), ("formula", ctypes.c_char_p),
-                ("ninputs", ctypes.c_int32), ("noutputs", ctypes.c_int32),
-                ("nattrs", ctypes.c_int32), ("nbounds", ctypes.c_int32)]
-
-
-class _TensorInfo(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
-                ("dtype_rule", ctypes.c_int), ("shape_rule", ctypes.c_int),
-                ("flags", ctypes.c_uint32)]
-
-
-class _Value(ctypes.Union):
-    _fields_ = [("b", ctypes.c_int32), ("s64", ctypes.c_int64), ("f32", ctypes.c_float),
-                ("f64", ctypes.c_double), ("str", ctypes.c_char_p)]
-
-
-class _Attr(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("value", _Value)]
-
-
-class _AttrInfo(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
-                ("type", ctypes.c_int), ("role", ctypes.c_int), ("required", ctypes.c_int32),
-                ("default_value", _Attr), ("choices", ctypes.c_char_p),
-                ("meaning", ctypes.c_char_p)]
+OPTIONAL, SUM, LABEL = 1, 2, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,29 +74,17 @@ class Operator:
         return {a.name: given.get(a.name, a.default) for a in self.attrs}
 
 
-def _attr(info):
-    value = info.default_value.value
-    types = {1: lambda: bool(value.b), 2: lambda: value.s64, 3: lambda: value.f32,
-             4: lambda: value.str.decode(), 5: lambda: value.f64}
-    default = None if info.required else types[info.type]()
-    return Attr(info.name.decode(), info.role, bool(info.required), default)
+def _tensor(entry):
+    return Tensor(entry["name"], entry["dtype_rule"], entry["shape_rule"], entry["flags"])
 
 
-def _operator(library, pointer):
-    info = pointer.contents
-    tensors = []
-    for i in range(info.ninputs + info.noutputs):
-        t = library.vjp_op_tensor(pointer, i).contents
-        tensors.append(Tensor(t.name.decode(), t.dtype_rule, t.shape_rule, t.flags))
-    attrs = tuple(_attr(library.vjp_op_attr(pointer, i).contents) for i in range(info.nattrs))
-    return Operator(info.name.decode(), info.formula.decode(), tuple(tensors[:info.ninputs]),
-                    tuple(tensors[info.ninputs:]), attrs)
+def _attr(entry):
+    return Attr(entry["name"], entry["role"], entry["required"], entry["default"])
 
 
-def read(library):
-    """{name: Operator} of a library opened with ctypes; its symbols include those of libvjp."""
-    library.vjp_op_at.restype = ctypes.POINTER(_OpInfo)
-    library.vjp_op_tensor.restype = ctypes.POINTER(_TensorInfo)
-    library.vjp_op_attr.restype = ctypes.POINTER(_AttrInfo)
-    operators = (_operator(library, library.vjp_op_at(i)) for i in range(library.vjp_op_count()))
-    return {op.name: op for op in operators}
+def _operator(entry):
+    return Operator(entry["name"], entry["formula"], tuple(map(_tensor, entry["inputs"])),
+                    tuple(map(_tensor, entry["outputs"])), tuple(map(_attr, entry["attrs"])))
+
+
+OPERATORS = {entry["name"]: _operator(entry) for entry in _core.table()}
