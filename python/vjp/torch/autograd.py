@@ -45,10 +45,11 @@ class Pair:
         if name.startswith("diff_") and name[5:] in op.output_names:
             return GRADIENT, op.output_names.index(name[5:])
         if name == "src" and "dst" in op.output_names and "use_dst" in self.back.attr_names:
-            # From dst only where that loses nothing: a hint says that the results are equal.
-            role = next(a.role for a in self.back.attrs if a.name == "use_dst")
-            self.fixed["use_dst"] = role == table.HINT
-            if role == table.HINT:
+            # From dst only where nothing is lost (a hint) and that is the usual way: dst is alive
+            # anyway, and src need not be.
+            usual = next(a for a in self.back.attrs if a.name == "use_dst")
+            self.fixed["use_dst"] = usual.role == table.HINT and usual.default
+            if self.fixed["use_dst"]:
                 return OUTPUT, op.output_names.index("dst")
         if name in op.input_names:
             return INPUT, op.input_names.index(name)
