@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A problem for any operator of the table, in PyTorch's tensors."""
+import functools
+
 import torch
 import vjp
 import vjp.torch
@@ -30,8 +32,18 @@ def attributes(op, ndim=2):
     return attrs
 
 
+@functools.cache
+def needs_positive(op):
+    """Whether a root or a logarithm is in its formula."""
+    return any(r.isnan().any() for r in as_tuple(target(op)(*_inputs(op, (6, 8)), **attributes(op))))
+
+
 def inputs(op, shape=(6, 8), dtype=torch.float32, seed=0, optional=True):
     """One tensor for each input; None for an optional one that is left out."""
+    return _inputs(op, shape, dtype, seed, optional, needs_positive(op))
+
+
+def _inputs(op, shape, dtype=torch.float32, seed=0, optional=True, positive=False):
     generator = torch.Generator().manual_seed(seed)
     rows, length = shape[:-1], shape[-1]
     tensors = []
@@ -47,7 +59,7 @@ def inputs(op, shape=(6, 8), dtype=torch.float32, seed=0, optional=True):
             values = torch.randn(size, generator=generator, dtype=torch.float64)
             is_stat = info.dtype_rule == table.STAT and dtype != torch.float64
             # A row's statistics are positive and of its size: 1/sd, or the log of a sum.
-            values = values.abs() + 1 if info.dtype_rule == table.STAT else values
+            values = values.abs() + 1 if positive or info.dtype_rule == table.STAT else values
             tensors.append(values.to(torch.float32 if is_stat else dtype))
     return tensors
 

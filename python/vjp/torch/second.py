@@ -8,7 +8,7 @@ formula here is refused then, in a sentence.
 import torch
 import torch.nn.functional as F
 
-from . import shapes
+from . import shapes, table
 
 
 class Backward(torch.autograd.Function):
@@ -46,26 +46,54 @@ class Backward(torch.autograd.Function):
 
 # ---- the formulas: f(operator, attributes, tensors...) ---------------------------------------------
 
-def _relu(back, attrs, src, diff_dst):
-    return torch.where(src > 0, diff_dst, 0)
+# Forward passes in PyTorch's operations; their backward is PyTorch's.
+_FORWARDS = {
+    "abs": lambda a, x: x.abs(),
+    "clamp": lambda a, x: x.clamp(a["min"], a["max"]),
+    "elu": lambda a, x: a["scale"] * torch.where(
+        x > 0, x, a["alpha"] * torch.expm1(a["input_scale"] * x.clamp(max=0))),
+    "exp": lambda a, x: x.exp(),
+    "geglu": lambda a, gate, up: F.gelu(gate, approximate=a["mode"][5:].replace("erf", "none")) * up,
+    "gelu": lambda a, x: F.gelu(x, approximate=a["mode"][5:].replace("erf", "none")),
+    "glu": lambda a, gate, up: gate.sigmoid() * up,
+    "hard_shrink": lambda a, x: torch.where(x.abs() > a["lambd"], x, 0),
+    "hard_sigmoid": lambda a, x: (a["alpha"] * x + a["beta"]).clamp(0, 1),
+    "hard_swish": lambda a, x: x * (x / 6 + 0.5).clamp(0, 1),
+    "leaky_relu": lambda a, x: torch.where(x > 0, x, a["alpha"] * x),
+    "log": lambda a, x: x.log(),
+    "log_sigmoid": lambda a, x: F.logsigmoid(x),
+    "mish": lambda a, x: x * F.softplus(x).tanh(),
+    "prelu": lambda a, x, slope: torch.where(x > 0, x, x * slope),
+    "reciprocal": lambda a, x: x.reciprocal(),
+    "reglu": lambda a, gate, up: gate.relu() * up,
+    "relu": lambda a, x: x.relu(),
+    "relu_squared": lambda a, x: x.relu().square(),
+    "sigmoid": lambda a, x: x.sigmoid(),
+    "silu": lambda a, x: x * (a["alpha"] * x).sigmoid(),
+    "soft_shrink": lambda a, x: x - x.clamp(-a["lambd"], a["lambd"]),
+    "softplus": lambda a, x: -F.logsigmoid(-a["beta"] * x) / a["beta"],
+    "softsign": lambda a, x: x / (1 + x.abs()),
+    "sqrt": lambda a, x: x.sqrt(),
+    "square": lambda a, x: x.square(),
+    "swiglu": lambda a, gate, up: _swiglu(gate.clamp(max=a["limit"]), up.clamp(-a["limit"], a["limit"]),
+                                          a),
+    "tanh": lambda a, x: x.tanh(),
+    "tanh_shrink": lambda a, x: x - x.tanh(),
+    "threshold": lambda a, x: torch.where(x > a["threshold"], x, a["value"]),
+}
 
 
-def _sigmoid(back, attrs, src, diff_dst):
-    dst = src if attrs["use_dst"] else src.sigmoid()
-    return diff_dst * dst * (1 - dst)
+def _swiglu(gate, up, attrs):
+    return gate * (attrs["alpha"] * gate).sigmoid() * (up + attrs["bias"])
 
 
-def _hard_sigmoid(back, attrs, src, diff_dst):
-    value = attrs["alpha"] * src + attrs["beta"]
-    return torch.where((value > 0) & (value < 1), attrs["alpha"] * diff_dst, 0)
-
-
-def _prelu(back, attrs, src, slope, diff_dst):
-    shape = shapes.param_shape(back, attrs, slope.shape, src.dim())
-    wide = slope.reshape(shape).to(src.dtype)
-    diff_slope = torch.where(src > 0, 0, diff_dst * src).sum_to_size(shape)
-    return (torch.where(src > 0, diff_dst, diff_dst * wide),
-            diff_slope.reshape(slope.shape).to(slope.dtype))
+def _of_forward(back, attrs, *tensors):
+    """The backward of a forward pass above, from all its inputs and diff_dst."""
+    *inputs, diff_dst = (t if t.requires_grad else t.detach().requires_grad_() for t in tensors)
+    wide = [t.reshape(shapes.param_shape(back, attrs, t.shape, inputs[0].dim())).to(inputs[0].dtype)
+            if info.shape_rule == table.PARAM else t for t, info in zip(inputs, back.inputs)]
+    dst = _FORWARDS[back.name.removesuffix("_backward")](attrs, *wide)
+    return torch.autograd.grad(dst, inputs, diff_dst, create_graph=True, materialize_grads=True)
 
 
 def _softmax(back, attrs, diff_dst, dst):
@@ -73,24 +101,17 @@ def _softmax(back, attrs, diff_dst, dst):
 
 
 def _cross_entropy(back, attrs, src, label, weight, stats, others, diff_loss):
-    with torch.enable_grad():
-        x = src if src.requires_grad else src.detach().requires_grad_()
-        moved = x.movedim(attrs["axis"], 1) if x.dim() > 1 else x
-        loss = F.cross_entropy(moved, label.reshape(diff_loss.shape).long(), weight,
-                               ignore_index=attrs["ignore_index"], reduction="none",
-                               label_smoothing=attrs["label_smoothing"])
-        if attrs["z_loss"]:
-            counted = label.reshape(diff_loss.shape) != attrs["ignore_index"]
-            scale = 1 if weight is None else weight[label.clamp(min=0).long()].reshape(diff_loss.shape)
-            loss = loss + counted * scale * attrs["z_loss"] * x.logsumexp(attrs["axis"]) ** 2
-        return torch.autograd.grad(loss, x, diff_loss, create_graph=True)[0]
+    x = src if src.requires_grad else src.detach().requires_grad_()
+    label = label.reshape(diff_loss.shape).long()
+    moved = x.movedim(attrs["axis"], 1) if x.dim() > 1 else x
+    loss = F.cross_entropy(moved, label, weight, ignore_index=attrs["ignore_index"],
+                           reduction="none", label_smoothing=attrs["label_smoothing"])
+    if attrs["z_loss"]:
+        share = 1 if weight is None else weight[label.clamp(min=0)]
+        square = x.logsumexp(attrs["axis"]).square()
+        loss = loss + (label != attrs["ignore_index"]) * share * attrs["z_loss"] * square
+    return torch.autograd.grad(loss, x, diff_loss, create_graph=True)[0]
 
 
-FORMULAS = {
-    "relu_backward": _relu,
-    "sigmoid_backward": _sigmoid,
-    "hard_sigmoid_backward": _hard_sigmoid,
-    "prelu_backward": _prelu,
-    "softmax_backward": _softmax,
-    "cross_entropy_backward": _cross_entropy,
-}
+FORMULAS = {f"{name}_backward": _of_forward for name in _FORWARDS}
+FORMULAS |= {"softmax_backward": _softmax, "cross_entropy_backward": _cross_entropy}
