@@ -329,6 +329,8 @@ static int borrow_dlpack(call *call, int i, bool output)
     if (!method)
         return PyErr_ExceptionMatches(PyExc_AttributeError) ? refuse_object(call, i) : -1;
     PyObject *stream = stream_of(array);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError))
+        refuse_object(call, i); /* half of the protocol, as JAX's tracers have it */
     if (!PyErr_Occurred())
         array->capsule = export_capsule(method, stream);
     if (stream && !call->stream)
