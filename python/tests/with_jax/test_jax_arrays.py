@@ -9,8 +9,6 @@ import pytest
 import vjp
 from support import FLOATS, as_tuple, call, problem, same
 
-jax.config.update("jax_enable_x64", True)
-
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", vjp.operators)
