@@ -27,7 +27,7 @@ NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-static \
+.PHONY: all configure demo check check-frameworks check-exhaustive check-large check-sanitize check-static \
 	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
 	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install wheel \
 	clean help
@@ -47,6 +47,13 @@ check: ## run every test and check; the last line is the total
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
 	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
 	@scripts/check.sh native package aarch64 python
+
+# One part of scripts/check.sh for each framework; each has a virtual environment of its own.
+FRAMEWORKS := jax
+
+check-frameworks: ## run the tests of the Python package with frameworks, from PyPI
+	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON)
+	@scripts/check.sh $(FRAMEWORKS)
 
 check-exhaustive: ## measure every operator's error over all inputs; half an hour on two cores
 	@scripts/need.sh $(NEED_TESTS)

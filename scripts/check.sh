@@ -180,6 +180,14 @@ suite_python() {
         pytests python python/tests/test_*.py
 }
 
+# vjp.jax, with the newest JAX that this Python can install.
+suite_jax() {
+    check "build (gcc)" build_check &&
+        check "pip install (jax)" pip_install jax check &&
+        check "pip install jax" build/jax/bin/pip install -q --upgrade jax &&
+        pytests jax python/tests/with_jax
+}
+
 # pip_install VENV DIR OPTION... - install the package into build/VENV, with the library of build/DIR.
 pip_install() {
     venv=$PWD/build/$1

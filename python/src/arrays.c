@@ -364,6 +364,8 @@ int vjpy_borrow(call *call, int i, PyObject *object, bool output)
         return -1;
     Py_INCREF(object);
     array->object = object;
+    if (output && array->type.finish != Py_None) /* made elsewhere because it cannot be written */
+        return refuse_read_only(call, i);
     if (array->type.api)
         return borrow_exchange(call, i, output);
     if (array->type.is_numpy)
