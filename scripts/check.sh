@@ -51,10 +51,14 @@ tests() {
     passed=$((passed + $2 - $1 - missing))
 }
 
+build_check() {
+    build check --preset release -DCMAKE_C_FLAGS="${CFLAGS-} -g"
+}
+
 suite_native() {
     # for dnnl_graph_differential, which is skipped without it
     scripts/onednn.sh build/onednn >"$log" 2>&1 || { cat "$log"; echo "no oneDNN to compare with"; }
-    check "build (gcc)" build check --preset release -DCMAKE_C_FLAGS="${CFLAGS-} -g" && tests check
+    check "build (gcc)" build_check && tests check
     check "exported symbols" scripts/symbols.sh build/check/libvjp.so
     check "binary interfaces" scripts/abi.sh compare build/check
     if [ -e build/check/libvjp_cuda.so ]; then
@@ -169,10 +173,66 @@ suite_aarch64() {
         tests aarch64 -E example_train # minutes under an emulator
 }
 
+# The Python package, in a virtual environment of its own, around the library that is built already.
+suite_python() {
+    check "build (gcc)" build_check || return
+    check "pip install" pip_install python check -C cmake.define.VJP_WERROR=ON &&
+        pytests python python/tests/test_*.py
+}
+
+# vjp.jax, with the newest JAX that this Python can install.
+suite_jax() {
+    check "build (gcc)" build_check &&
+        check "pip install (jax)" pip_install jax check &&
+        check "pip install jax" build/jax/bin/pip install -q --upgrade jax &&
+        pytests jax python/tests/with_jax
+}
+
+# pip_install VENV DIR OPTION... - install the package into build/VENV, with the library of build/DIR.
+pip_install() {
+    venv=$PWD/build/$1
+    library=$PWD/build/$2
+    shift 2
+    rm -rf "$venv-library" &&
+        cmake --install "$library" --prefix "$venv-library" &&
+        "${PYTHON:-python3}" -m venv "$venv" &&
+        "$venv/bin/pip" install -q --upgrade pip numpy ml_dtypes pytest &&
+        "$venv/bin/pip" install -q -C cmake.define.VJP_PREFIX="$venv-library" \
+            -C build-dir="$venv-build" "$@" .
+}
+
+# pytests VENV PATH... - run pytest and count its tests.
+pytests() {
+    python=build/$1/bin/python
+    shift
+    # shellcheck disable=SC2086 # settings, or none
+    env ${settings-} "$python" -m pytest -q -p no:cacheprovider "$@" 2>&1 | tee "$log" || true
+    summary=$(grep -E '^[0-9]+ (passed|failed|skipped|error).* in [0-9.]+s' "$log" || echo "1 failed")
+    passed=$((passed + $(number_of passed)))
+    failed=$((failed + $(number_of failed) + $(number_of error)))
+    skipped=$((skipped + $(number_of skipped)))
+}
+
+# number_of WORD - the number before this word in pytest's summary, or 0.
+number_of() {
+    echo "$summary" | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+' || echo 0
+}
+
 suite_sanitize() {
     for preset in asan tsan; do
         check "build ($preset)" build $preset --preset $preset && tests $preset
     done
+}
+
+# The tests of the Python package under ASan and UBSan. Python's own allocations are not freed at
+# exit, so leaks are not reported: test_memory.py finds them.
+suite_python_sanitize() {
+    check "build (asan)" build asan --preset asan &&
+        check "pip install (asan)" pip_install python-asan asan \
+            -C cmake.define.VJP_SANITIZE=address,undefined || return
+    settings="LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"
+    pytests python-asan python/tests/test_*.py
+    settings=
 }
 
 suite_static() {
@@ -227,6 +287,6 @@ for suite in "$@"; do
     "suite_$suite" || true
 done
 [ "$skipped" = 0 ] ||
-    echo "$skipped skipped: they need what this machine does not have, a GPU or a oneDNN"
+    echo "$skipped skipped: they need what this machine does not have, a GPU or another library"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -3,6 +3,7 @@
  * function for each. Limited API of Python 3.10, so that one binary serves all versions from there
  * on. */
 #include "core.h"
+#include "jax_ffi.h"
 
 #include <string.h>
 
@@ -208,10 +209,26 @@ static PyObject *function(PyObject *self, PyObject *args)
     return result;
 }
 
+/* jax_handlers() - the functions that vjp.jax registers with XLA, by platform. */
+static PyObject *jax_handlers(PyObject *self, PyObject *unused)
+{
+    static const char name[] = "xla._CUSTOM_CALL_TARGET";
+    (void)self, (void)unused;
+    PyObject *cpu = PyCapsule_New((void *)(uintptr_t)vjpy_jax_cpu, name, NULL);
+    PyObject *cuda = PyCapsule_New((void *)(uintptr_t)vjpy_jax_cuda, name, NULL);
+    if (cpu && cuda)
+        return Py_BuildValue("{s:N,s:N}", "cpu", cpu, "CUDA", cuda);
+    Py_XDECREF(cpu);
+    Py_XDECREF(cuda);
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
     { "table", table, METH_NOARGS, "table()\n--\n\nThe library's operators, as dicts." },
     { "function", function, METH_VARARGS,
       "function(index, doc)\n--\n\nThe function of an operator of the table." },
+    { "jax_handlers", jax_handlers, METH_NOARGS,
+      "jax_handlers()\n--\n\nWhat vjp.jax registers with XLA, by platform." },
     { NULL, NULL, 0, NULL }
 };
 

@@ -329,6 +329,8 @@ static int borrow_dlpack(call *call, int i, bool output)
     if (!method)
         return PyErr_ExceptionMatches(PyExc_AttributeError) ? refuse_object(call, i) : -1;
     PyObject *stream = stream_of(array);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError))
+        refuse_object(call, i); /* half of the protocol, as JAX's tracers have it */
     if (!PyErr_Occurred())
         array->capsule = export_capsule(method, stream);
     if (stream && !call->stream)
@@ -362,6 +364,8 @@ int vjpy_borrow(call *call, int i, PyObject *object, bool output)
         return -1;
     Py_INCREF(object);
     array->object = object;
+    if (output && array->type.finish != Py_None) /* made elsewhere because it cannot be written */
+        return refuse_read_only(call, i);
     if (array->type.api)
         return borrow_exchange(call, i, output);
     if (array->type.is_numpy)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls leave no references, capsules or memory behind. VJP_CALLS=1000000 for a long run."""
 
+import gc
 import os
 import resource
 import sys
@@ -50,6 +51,17 @@ WAYS = {
 }
 
 
+def what_is_known_of_numpy():
+    """The tuple that vjp._core keeps for numpy.ndarray."""
+    return next(o for o in gc.get_objects()
+                if isinstance(o, tuple) and len(o) == 5 and o[0] is True and o[1] is np.empty_like)
+
+
+def is_sanitized():
+    with open("/proc/self/maps") as file:
+        return "libasan" in file.read()
+
+
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
@@ -57,8 +69,10 @@ def resident():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_calls_leave_nothing_behind(way):
-    objects = (x, slope, out, narrow, int8, read_only, np.ndarray, np.dtype(ml_dtypes.bfloat16))
     call = WAYS[way]
+    call()
+    objects = (x, slope, out, narrow, int8, read_only, np.ndarray, np.dtype(ml_dtypes.bfloat16),
+               what_is_known_of_numpy())
     count = CALLS if way != "dlpack" or CALLS > 100000 else CALLS // 10
     for _ in range(200):
         call()
@@ -67,5 +81,5 @@ def test_calls_leave_nothing_behind(way):
         call()
     after = [sys.getrefcount(o) for o in objects]
     assert all(abs(a - b) < 20 for a, b in zip(after, before)), (before, after)
-    assert resident() - memory < 2**20 + count * 4  # not four bytes a call
+    assert is_sanitized() or resident() - memory < 2**20 + count * 4  # not four bytes per call
     assert standin.alive == 0

@@ -33,6 +33,15 @@ def test_program_is_installed():
     assert version.returncode == 0 and vjp.__version__ in version.stdout
 
 
+@pytest.mark.parametrize("example", sorted((ROOT / "examples/python").glob("*.py")), ids=lambda p: p.stem)
+def test_examples_run(example):
+    source = example.read_text()
+    for library in ("torch", "jax"):
+        if f"import {library}" in source:
+            pytest.importorskip(library)
+    subprocess.run([sys.executable, str(example)], check=True)
+
+
 def test_stubs_are_those_of_the_functions():
     stub = Path(vjp.__file__).with_name("__init__.pyi").read_text()
     functions = {node.name: node for node in ast.parse(stub).body if isinstance(node, ast.FunctionDef)}

@@ -113,11 +113,14 @@ def _section(title, rows):
     return "\n".join(lines) + "\n\n"
 
 
-def docstring(op):
+def docstring(op, in_jax=False):
+    """Functions of vjp.jax have no parameter `out`."""
     several = len(op["outputs"]) > 1
     first = op["inputs"][0]["name"]
     out = [("out", "a tuple with an array or None for each output; an array may be an input" if several
             else "the array to write, which may be an input; None: a new one")]
+    if in_jax:
+        out = []
     if any(map(is_optional, op["outputs"])):
         out.append(("want", "names of the outputs to compute; None: all gradients, or those in out"))
     text = "\n".join(textwrap.wrap(f"{op['title']}: {op['formula']}", 88)) + "\n\n"

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vjp.jax: every operator eagerly, under jit and vmap; gradients; aliasing; errors; threads."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vjp
+import vjp.jax
+from support import FLOATS, OPTIONAL, TABLE, as_tuple, call, close, problem, same
+from vjp.jax import _calls, _nn
+
+every_operator = pytest.mark.parametrize("name", vjp.operators)
+
+
+def in_jax(name, inputs, attrs, transform=lambda f: f, **keywords):
+    function = getattr(vjp.jax, name)
+    run = transform(lambda arrays: function(**arrays, **attrs, **keywords))
+    return as_tuple(run({key: jnp.asarray(value) for key, value in inputs.items()}))
+
+
+def plain(name, inputs, attrs, **keywords):
+    return as_tuple(call(name, inputs, attrs, **keywords))
+
+
+# ---- every operator ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@every_operator
+def test_same_results_as_the_plain_functions(name, dtype):
+    inputs, attrs = problem(name, (4, 6, 5), dtype, optional=True)
+    expected = plain(name, inputs, attrs)
+    for transform in (lambda f: f, jax.jit):
+        results = in_jax(name, inputs, attrs, transform)
+        assert len(results) == len(expected)
+        for a, b in zip(results, expected):
+            assert close(np.asarray(a), b, name) and a.dtype == b.dtype and a.shape == b.shape
+
+
+@every_operator
+def test_shapes_are_known_without_running(name):
+    inputs, attrs = problem(name, (3, 4), optional=True)
+    outputs = [t["name"] for t in TABLE[name]["outputs"]]
+    for want in [None, *([outputs] if any(t["flags"] & OPTIONAL for t in TABLE[name]["outputs"]) else [])]:
+        keywords = {} if want is None else {"want": want}
+        expected = plain(name, inputs, attrs, **keywords)
+        types = as_tuple(jax.eval_shape(lambda i: getattr(vjp.jax, name)(**i, **attrs, **keywords), inputs))
+        assert [t.shape for t in types] == [a.shape for a in expected]
+
+
+@every_operator
+def test_optional_inputs_may_be_left_out(name):
+    inputs, attrs = problem(name, (4, 6))
+    for a, b in zip(in_jax(name, inputs, attrs, jax.jit), plain(name, inputs, attrs)):
+        assert close(np.asarray(a), b, name)
+
+
+@every_operator
+def test_vmap_over_all_inputs(name):
+    problems = [problem(name, (4, 6, 5), optional=True)[0] for _ in range(3)]
+    for k, inputs in enumerate(problems):
+        for key, value in inputs.items():
+            inputs[key] = np.roll(value, k)
+    attrs = problem(name)[1]
+    stacked = {key: np.stack([p[key] for p in problems]) for key in problems[0]}
+    results = in_jax(name, stacked, attrs, jax.vmap)
+    for k, inputs in enumerate(problems):
+        for a, b in zip(results, plain(name, inputs, attrs)):
+            assert a[k].shape == b.shape and close(np.asarray(a[k]), b, name)
+
+
+@every_operator
+def test_vmap_over_one_input_and_in_two_levels(name):
+    inputs, attrs = problem(name, (4, 6, 5), optional=True)
+    expected = plain(name, inputs, attrs)
+    first = next(iter(inputs))
+    many = {**inputs, first: np.stack([[inputs[first]] * 2] * 3)}
+    axes = ({key: 0 if key == first else None for key in inputs},)
+    results = in_jax(name, many, attrs, lambda f: jax.jit(jax.vmap(jax.vmap(f, axes), axes)))
+    for a, b in zip(results, expected):
+        assert a.shape == (3, 2, *b.shape) and close(np.asarray(a[2, 1]), b, name)
+
+
+@every_operator
+def test_signature_has_no_out(name):
+    parameters = inspect.signature(getattr(vjp.jax, name)).parameters
+    plain_parameters = inspect.signature(getattr(vjp, name)).parameters
+    assert list(parameters) == [p for p in plain_parameters if p != "out"]
+    assert "\nout :" not in getattr(vjp.jax, name).__doc__
+
+
+def test_channels_first_under_vmap():
+    """The channels are dim 1 of what the function sees, not of the batch."""
+    rng = np.random.default_rng(0)
+    src, diff_dst = rng.normal(size=(2, 3, 2, 4, 5)).astype(np.float32)
+    slope = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
+    f = lambda s, d: vjp.jax.prelu_backward(s, slope, d, data_format="NCX")  # noqa: E731
+    diff_src, diff_slope = jax.vmap(f)(src, diff_dst)
+    assert diff_slope.shape == (3, 4)
+    for k in range(3):
+        expected = vjp.prelu_backward(src[k], slope, diff_dst[k], data_format="NCX")
+        assert same(np.asarray(diff_src[k]), expected[0])
+        assert np.allclose(diff_slope[k], expected[1], rtol=1e-5)
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+
+REFERENCES = {
+    "relu": jax.nn.relu,
+    "sigmoid": jax.nn.sigmoid,
+    "hard_sigmoid": jax.nn.hard_sigmoid,
+    "softmax": jax.nn.softmax,
+}
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit, lambda f: lambda x: jax.vmap(f)(x[None])[0]],
+                         ids=["eager", "jit", "vmap"])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_gradients_are_those_of_jax_nn(name, transform):
+    x = jnp.linspace(-4, 4, 35).reshape(5, 7)
+    weights = jnp.cos(jnp.arange(35.0)).reshape(5, 7)
+    function, reference = getattr(vjp.jax, name), REFERENCES[name]
+    assert np.allclose(function(x), reference(x), atol=1e-12)
+    expected = jax.grad(lambda x: (reference(x) * weights).sum())(x)
+    gradient = transform(jax.grad(lambda x: (function(x) * weights).sum()))(x)
+    assert np.allclose(gradient, expected, atol=1e-12)
+
+
+def test_parameters_of_jax_nn():
+    assert str(inspect.signature(vjp.jax.softmax)) == "(src, axis=-1)"
+    x = jnp.ones((2, 3))
+    assert np.allclose(jax.jacobian(lambda x: vjp.jax.softmax(x, 0))(x), jax.jacobian(lambda x: jax.nn.softmax(x, 0))(x))
+    with pytest.raises(ValueError, match="axis.* 2 is out of"):
+        jax.grad(lambda x: vjp.jax.softmax(x, axis=2).sum())(x)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float16, jnp.bfloat16])
+def test_gradients_of_other_dtypes(dtype):
+    x = jnp.linspace(-2, 2, 12, dtype=dtype).reshape(3, 4)
+    gradient = jax.grad(lambda x: vjp.jax.sigmoid(x).sum().astype(jnp.float32))(x)
+    assert gradient.dtype == dtype
+    assert same(np.asarray(gradient), vjp.sigmoid_backward(np.asarray(x), np.ones((3, 4), x.dtype)))
+
+
+FORWARD = {"name": "scaled", "title": "Scaled", "formula": "dst = src * weight", "bounds": [],
+           "attrs": [{"name": "power", "type": 2, "role": 4, "required": False, "default": 1,
+                      "choices": None, "meaning": "", }],
+           "inputs": [{"name": "src", "dtype_rule": 1, "shape_rule": 1, "flags": 0},
+                      {"name": "weight", "dtype_rule": 1, "shape_rule": 2, "flags": 0},
+                      {"name": "gain", "dtype_rule": 1, "shape_rule": 2, "flags": 1},
+                      {"name": "label", "dtype_rule": 5, "shape_rule": 3, "flags": 1}],
+           "outputs": [{"name": "dst", "dtype_rule": 1, "shape_rule": 1, "flags": 0},
+                       {"name": "stats", "dtype_rule": 4, "shape_rule": 1, "flags": 1}]}
+BACKWARD = {**FORWARD, "name": "scaled_backward",
+            "inputs": [*FORWARD["inputs"][:2], FORWARD["outputs"][1],
+                       {"name": "diff_dst", "dtype_rule": 1, "shape_rule": 1, "flags": 0}],
+            "outputs": [{"name": "diff_src", "dtype_rule": 1, "shape_rule": 1, "flags": 0},
+                        {"name": "diff_weight", "dtype_rule": 1, "shape_rule": 2, "flags": 3}]}
+
+
+def test_operators_to_come_are_paired_by_name(monkeypatch):
+    """What the forward leaves for the backward is passed on; the kernels are stood in for."""
+    seen = []
+
+    def stand_in(op, tensors, settings, want=None):
+        seen.append((op["name"], sorted(tensors), dict(settings), want))
+        if op["name"] == "scaled":
+            results = {"dst": tensors["src"] * tensors["weight"], "stats": tensors["src"] + 1}
+        else:
+            assert np.allclose(tensors["stats"], tensors["src"] + 1)
+            results = {"diff_src": tensors["diff_dst"] * tensors["weight"],
+                       "diff_weight": (tensors["diff_dst"] * tensors["src"]).sum(0)}
+        results = tuple(results[name] for name in want)
+        return results[0] if len(results) == 1 else results
+
+    monkeypatch.setattr(_calls, "call", stand_in)
+    function = _nn.functions([FORWARD, BACKWARD])["scaled"]
+    x, w = jnp.arange(6.0).reshape(2, 3), jnp.array([1.0, 2.0, 3.0])
+    label = jnp.array([0, 1])
+    loss = lambda x, w: (function(x, w, label=label, power=3) ** 2).sum()  # noqa: E731
+    gradients = jax.grad(loss, (0, 1))(x, w)
+    expected = jax.grad(lambda x, w: ((x * w) ** 2).sum(), (0, 1))(x, w)
+    assert all(np.allclose(a, b) for a, b in zip(gradients, expected))
+    assert seen[0] == ("scaled", ["label", "src", "weight"], {"power": 3}, ["dst", "stats"])
+    assert seen[1][1:] == (["diff_dst", "src", "stats", "weight"], {"power": 3}, ["diff_src", "diff_weight"])
+    assert np.allclose(function(x, w), x * w)
+    with pytest.raises(TypeError, match="scaled has no gradient with respect to gain"):
+        jax.grad(lambda g: function(x, w, gain=g).sum())(w)
+
+
+# ---- memory, threads, errors ---------------------------------------------------------------------
+
+
+def test_a_gradient_still_in_use_is_not_overwritten():
+    x = jnp.linspace(-1, 1, 64, dtype=jnp.float32)
+
+    @jax.jit
+    def f(x, g):
+        h = g * 2
+        return vjp.jax.relu_backward(x, h), h
+
+    result, h = f(x, jnp.ones_like(x))
+    assert np.array_equal(h, np.full(64, 2)) and np.array_equal(result, np.where(x > 0, 2, 0))
+    g = jnp.ones_like(x)
+    vjp.jax.relu_backward(x, g)
+    assert np.array_equal(g, np.ones(64))
+
+
+def test_a_dying_gradient_is_overwritten():
+    x = jnp.linspace(-1, 1, 64, dtype=jnp.float32)
+    compiled = jax.jit(lambda x, g: vjp.jax.relu_backward(x, g * 2)).lower(x, x).compile()
+    assert "output_to_operand_aliasing" in compiled.as_text()
+
+
+def test_large_arrays_on_xla_s_threads_have_the_same_bits():
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=(2, 512, 2048)).astype(np.float32)
+    for name, inputs in (("sigmoid_backward", {"src": x, "diff_dst": g}),
+                         ("softmax_backward", {"diff_dst": g, "dst": x})):
+        for _ in range(20):
+            assert same(np.asarray(in_jax(name, inputs, {}, jax.jit)[0]), plain(name, inputs, {})[0])
+
+
+def test_refusals():
+    x = jnp.ones((2, 3), jnp.float32)
+    with pytest.raises(ValueError, match=r"diff_dst: the shape is \(3,\), src has \(2, 3\)"):
+        vjp.jax.relu_backward(x, x[0])
+    with pytest.raises(ValueError, match="softmax_backward: attribute axis: 5 is out of range"):
+        vjp.jax.softmax_backward(x, x, axis=5)
+    with pytest.raises(ValueError, match=r"slope: the shape \(7,\) does not broadcast"):
+        vjp.jax.prelu_backward(x, jnp.ones(7), x)
+    with pytest.raises(ValueError, match="'slope' is not the name of an output"):
+        vjp.jax.prelu_backward(x, x[0], x, want="slope")
+    with pytest.raises(TypeError, match="alpha"):
+        vjp.jax.hard_sigmoid_backward(x, x, alpha="1", beta=1)
+    with pytest.raises(TypeError, match="missing a required"):
+        vjp.jax.hard_sigmoid_backward(x, x, alpha=1)
+    with pytest.raises(Exception, match="relu_backward: diff_dst: dtype is f64, src has f32"):
+        vjp.jax.relu_backward(x, x.astype(jnp.float64)).block_until_ready()
+    with pytest.raises(Exception, match="NCHW"):
+        vjp.jax.prelu_backward(x, x[0], x, data_format="NCHW")[0].block_until_ready()
