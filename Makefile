@@ -49,10 +49,10 @@ check: ## run every test and check; the last line is the total
 	@scripts/check.sh native package aarch64 python
 
 # One part of scripts/check.sh for each framework; each has a virtual environment of its own.
-FRAMEWORKS := jax
+FRAMEWORKS := jax torch
 
 check-frameworks: ## run the tests of the Python package with frameworks, from PyPI
-	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON)
+	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON) g++=g++
 	@scripts/check.sh $(FRAMEWORKS)
 
 check-exhaustive: ## measure every operator's error over all inputs; half an hour on two cores

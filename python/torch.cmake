@@ -26,7 +26,7 @@ add_library(vjp_torch SHARED ${sources})
 set_target_properties(vjp_torch PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON
   CXX_VISIBILITY_PRESET hidden BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN")
 target_include_directories(vjp_torch SYSTEM PRIVATE ${torch_dir}/include)
-target_compile_options(vjp_torch PRIVATE -Wall -Wextra)
+target_compile_options(vjp_torch PRIVATE -Wall -Wextra $<$<BOOL:${VJP_WERROR}>:-Werror>)
 target_link_libraries(vjp_torch PRIVATE vjp::vjp -Wl,--no-as-needed torch_cpu ${CMAKE_DL_LIBS})
 target_link_options(vjp_torch PRIVATE -Wl,-z,nodelete) # PyTorch keeps the kernels' addresses
 

@@ -188,6 +188,40 @@ suite_jax() {
         pytests jax python/tests/with_jax
 }
 
+# vjp.torch with the newest torch, then the same files with the oldest that is supported.
+suite_torch() {
+    check "build (gcc)" build_check &&
+        check "pip install torch" torch_venv torch torch &&
+        check "pip install (torch)" pip_install torch check -C cmake.define.VJP_WERROR=ON \
+            -C cmake.define.VJP_TORCH_DIR="$(packages torch)/torch" &&
+        torch_tests torch || return
+    check "pip install torch 2.10" torch_venv torch-oldest torch==2.10.0 &&
+        check "copy the package" cp -R "$(packages torch)/vjp" "$(packages torch-oldest)" &&
+        torch_tests torch-oldest
+}
+
+# torch_venv VENV REQUIREMENT - install torch into build/VENV, with stand-ins for the libraries of CUDA,
+# which are 2 GB.
+torch_venv() {
+    "${PYTHON:-python3}" -m venv "build/$1" &&
+        "build/$1/bin/pip" install -q --upgrade pip &&
+        "build/$1/bin/pip" install -q --no-deps "$2" &&
+        "build/$1/bin/pip" install -q typing_extensions filelock fsspec jinja2 networkx sympy \
+            setuptools numpy ml_dtypes pytest &&
+        scripts/torch_standins.py "$(packages "$1")/torch/lib" "build/$1/standins"
+}
+
+torch_tests() {
+    settings="LD_LIBRARY_PATH=$PWD/build/$1/standins"
+    pytests "$1" python/tests/with_torch
+    settings=
+}
+
+# packages VENV - where build/VENV has its packages.
+packages() {
+    "build/$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+}
+
 # pip_install VENV DIR OPTION... - install the package into build/VENV, with the library of build/DIR.
 pip_install() {
     venv=$PWD/build/$1

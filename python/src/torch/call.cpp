@@ -28,17 +28,14 @@ void ok(AOTITorchError error, const char *what)
 
 /* ---- signatures ------------------------------------------------------------------------------ */
 
-const vjp_tensor_info *tensor_of(const op_signature &op, int i) { return vjp_op_tensor(op.info, i); }
-bool is_optional(const op_signature &op, int i) { return tensor_of(op, i)->flags & VJP_TENSOR_OPTIONAL; }
-
 /* "diff_x" is shaped like the input "x", if there is one. */
 static int shaped_like(const op_signature &op, int output)
 {
-    const char *name = tensor_of(op, output)->name;
+    const char *name = op.tensors[output]->name;
     const int i = strncmp(name, "diff_", 5) ? -1 : vjp_op_tensor_index(op.info, name + 5);
     if (i >= 0 && i < op.ninputs)
         return i;
-    return tensor_of(op, output)->shape_rule == VJP_SHAPE_ROW ? -1 : 0;
+    return op.tensors[output]->shape_rule == VJP_SHAPE_ROW ? -1 : 0;
 }
 
 static void read_signature(const vjp_op_info *info, op_signature &op)
@@ -50,8 +47,12 @@ static void read_signature(const vjp_op_info *info, op_signature &op)
     op.axis = -1;
     if (op.ntensors > MOST_TENSORS || op.nattrs > MOST_ATTRS)
         fail(std::string(info->name) + ": more tensors or attributes than this file allows for");
+    for (int i = 0; i < op.ntensors; i++) {
+        op.tensors[i] = vjp_op_tensor(info, i);
+        op.optional[i] = op.tensors[i]->flags & VJP_TENSOR_OPTIONAL;
+    }
     for (int i = 0; i < op.nattrs; i++) {
-        const vjp_attr_info *attr = vjp_op_attr(info, i);
+        const vjp_attr_info *attr = op.attrs[i] = vjp_op_attr(info, i);
         if (attr->role == VJP_ROLE_AXIS || attr->role == VJP_ROLE_AXES)
             op.axis = i;
         op.absent[i] = !attr->required && attr->type == VJP_ATTR_F64 &&
@@ -99,7 +100,7 @@ vjp_dtype dtype_of(int32_t dtype)
     return dtype == torch_bool ? VJP_U8 : (vjp_dtype)0;
 }
 
-void call::describe(int i)
+std::string call::describe_unless(int i)
 {
     int32_t dtype, type, index;
     int64_t ndim, *sizes, *strides;
@@ -109,30 +110,36 @@ void call::describe(int i)
         aoti_torch_get_sizes(t, &sizes) || aoti_torch_get_strides(t, &strides) ||
         aoti_torch_get_data_ptr(t, &data[i]) || aoti_torch_get_device_type(t, &type) ||
         aoti_torch_get_device_index(t, &index))
-        refuse(std::string(tensor_of(op, i)->name) + ": has no strided memory");
+        return "has no strided memory";
     if (ndim > VJP_MAX_DIMS)
-        refuse(std::string(tensor_of(op, i)->name) + ": has " + std::to_string(ndim) + " dims; 12 are the most");
+        return "has " + std::to_string(ndim) + " dims; 12 are the most";
     d.dtype = dtype_of(dtype);
     if (!d.dtype)
-        refuse(std::string(tensor_of(op, i)->name) + ": its dtype is not one of float64, float32, "
-               "float16, bfloat16, int32, int64, uint8 and bool");
+        return "its dtype is not one of float64, float32, float16, bfloat16, int32, int64, uint8 and bool";
     if (i == 0) {
         device_type = type;
         device = index;
     } else if (type != device_type || index != device) {
-        refuse(std::string(tensor_of(op, i)->name) + ": is on another device than " +
-               tensor_of(op, 0)->name);
+        return std::string("is on another device than ") + op.tensors[0]->name;
     }
     d.struct_size = sizeof d;
     d.ndim = (int32_t)ndim;
     memcpy(d.shape, sizes, sizeof *sizes * (size_t)ndim);
     memcpy(d.strides, strides, sizeof *strides * (size_t)ndim);
     given[i] = &d;
+    return std::string();
+}
+
+void call::describe(int i)
+{
+    const std::string reason = describe_unless(i);
+    if (!reason.empty())
+        refuse(std::string(op.tensors[i]->name) + ": " + reason);
 }
 
 void call::take_attr(int i, StableIValue value)
 {
-    const vjp_attr_info *info = vjp_op_attr(op.info, i);
+    const vjp_attr_info *info = op.attrs[i];
     if (op.absent[i] && !take_optional(value))
         return;
     double real;
@@ -185,16 +192,22 @@ static AtenTensorHandle empty(const call &c, int32_t ndim, const int64_t *shape,
     return result;
 }
 
-AtenTensorHandle empty_like(const call &c, int i)
+void add_output_like(call &c, int i, int like)
 {
-    const vjp_tensor &t = c.described[i];
-    if (is_dense(t))
-        return empty(c, t.ndim, t.shape, t.strides, t.dtype);
+    const vjp_tensor &t = c.described[like];
+    if (is_dense(t)) { /* the usual case needs no second description */
+        c.tensors[i] = empty(c, t.ndim, t.shape, t.strides, t.dtype);
+        c.described[i] = t;
+        c.given[i] = &c.described[i];
+        ok(aoti_torch_get_data_ptr(c.tensors[i], &c.data[i]), "allocating an output");
+        return;
+    }
     AtenTensorHandle argument;
-    ok(aoti_torch_new_tensor_handle(c.tensors[i], &argument), "allocating an output");
-    StableIValue stack[6] = { (StableIValue)(uintptr_t)argument };
+    ok(aoti_torch_new_tensor_handle(c.tensors[like], &argument), "allocating an output");
+    StableIValue stack[6] = { stable(argument) };
     ok(torch_call_dispatcher("aten::empty_like", "", stack, ABI), "allocating an output");
-    return handle(stack[0]);
+    c.tensors[i] = handle(stack[0]);
+    c.describe(i);
 }
 
 /* One element per row: the data's shape without the dims that rows run along. An axis out of range
@@ -202,7 +215,7 @@ AtenTensorHandle empty_like(const call &c, int i)
 static AtenTensorHandle empty_rows(const call &c, int output)
 {
     const vjp_tensor &data = c.described[0];
-    const vjp_attr_info *attr = vjp_op_attr(c.op.info, c.op.axis);
+    const vjp_attr_info *attr = c.op.attrs[c.op.axis];
     int64_t axis = attr->default_value.value.s64, shape[VJP_MAX_DIMS], strides[VJP_MAX_DIMS];
     for (int i = 0; i < c.nattrs; i++)
         if (!strcmp(c.attrs[i].name, attr->name))
@@ -216,18 +229,22 @@ static AtenTensorHandle empty_rows(const call &c, int output)
         strides[i] = stride;
         stride *= shape[i] > 1 ? shape[i] : 1;
     }
-    const bool is_stat = tensor_of(c.op, output)->dtype_rule == VJP_DTYPE_STAT;
+    const bool is_stat = c.op.tensors[output]->dtype_rule == VJP_DTYPE_STAT;
     const vjp_dtype dtype = !is_stat || data.dtype == VJP_F64 ? data.dtype : VJP_F32;
     return empty(c, ndim, shape, strides, dtype);
 }
 
-AtenTensorHandle new_output(const call &c, int i, bool wanted)
+void add_output(call &c, int i, bool wanted)
 {
+    const int64_t none = 0, one = 1;
     if (!wanted) {
-        const int64_t none = 0, one = 1;
-        return empty(c, 1, &none, &one, c.described[0].dtype);
+        c.tensors[i] = empty(c, 1, &none, &one, c.described[0].dtype);
+    } else if (c.op.like[i] < 0) {
+        c.tensors[i] = empty_rows(c, i);
+        c.describe(i);
+    } else {
+        add_output_like(c, i, c.op.like[i]);
     }
-    return c.op.like[i] < 0 ? empty_rows(c, i) : empty_like(c, c.op.like[i]);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -341,7 +358,7 @@ void run(call &c)
     if (c.device_type == on_cuda)
         run_cuda(c);
     else if (c.device_type != on_cpu)
-        c.refuse(std::string(tensor_of(c.op, 0)->name) + ": is neither on a CPU nor on a CUDA device");
+        c.refuse(std::string(c.op.tensors[0]->name) + ": is neither on a CPU nor on a CUDA device");
     else if (vjp_compute(cpu_context(), c.op.info->name, c.attrs, c.nattrs, c.given, c.op.ntensors,
                          c.data, c.data + c.op.ninputs, reason, sizeof reason))
         c.refuse(reason);

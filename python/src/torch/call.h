@@ -24,6 +24,9 @@ using kernel = void (*)(StableIValue *stack, uint64_t nargs, uint64_t nresults);
 
 struct op_signature {
     const vjp_op_info *info;
+    const vjp_tensor_info *tensors[MOST_TENSORS]; /* inputs, then outputs */
+    const vjp_attr_info *attrs[MOST_ATTRS];
+    bool optional[MOST_TENSORS];
     int ninputs, ntensors, nattrs;
     int axis;                  /* the attribute that says where rows run; -1: none */
     int like[MOST_TENSORS];    /* the input whose shape an output takes; -1: one element per row */
@@ -35,9 +38,6 @@ extern int noperators;
 
 /* Fills the table; throws if an operator does not fit. */
 void read_table();
-
-const vjp_tensor_info *tensor_of(const op_signature &op, int i);
-bool is_optional(const op_signature &op, int i);
 
 [[noreturn]] void fail(const std::string &text);
 void ok(AOTITorchError error, const char *what); /* fails unless the call of torch succeeded */
@@ -78,15 +78,17 @@ struct call {
     {
         fail(std::string(op.info->name) + ": " + reason);
     }
-    void describe(int i);                      /* tensor i, whose handle is set */
+    std::string describe_unless(int i);        /* tensor i, whose handle is set; or why not */
+    void describe(int i);                      /* the same; refuses */
     void take_attr(int i, StableIValue value); /* attribute i, off the stack */
 };
 
-/* As torch.empty_like of tensor i: the same memory format, also where the tensor is not dense. */
-AtenTensorHandle empty_like(const call &c, int i);
+/* Allocates and describes output i as torch.empty_like of tensor `like`: the same memory format, also
+ * where that is not dense. */
+void add_output_like(call &c, int i, int like);
 
-/* Output i: shaped as the table says, or without elements if it is not wanted. */
-AtenTensorHandle new_output(const call &c, int i, bool wanted);
+/* Allocates and describes output i: shaped as the table says, or without elements if not wanted. */
+void add_output(call &c, int i, bool wanted);
 
 /* Computes what is given; throws the library's reason if it refuses. */
 void run(call &c);

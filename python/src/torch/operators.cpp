@@ -18,7 +18,7 @@ namespace vjp_torch {
 
 static std::string attr_schema(const op_signature &op, int i)
 {
-    const vjp_attr_info *attr = vjp_op_attr(op.info, i);
+    const vjp_attr_info *attr = op.attrs[i];
     static const char *const types[] = { "", "bool", "int", "float", "str", "float" };
     char text[64] = "";
     const auto &value = attr->default_value.value;
@@ -38,12 +38,12 @@ static std::string attr_schema(const op_signature &op, int i)
 static std::string arguments_schema(const op_signature &op)
 {
     int last = op.ninputs;
-    while (last > 0 && is_optional(op, last - 1))
+    while (last > 0 && op.optional[last - 1])
         last--;
     std::string schema;
     for (int i = 0; i < op.ninputs; i++)
-        schema += std::string(i ? ", " : "") + (is_optional(op, i) ? "Tensor? " : "Tensor ") +
-                  tensor_of(op, i)->name + (i >= last ? "=None" : "");
+        schema += std::string(i ? ", " : "") + (op.optional[i] ? "Tensor? " : "Tensor ") +
+                  op.tensors[i]->name + (i >= last ? "=None" : "");
     for (int i = 0; i < op.nattrs; i++)
         schema += std::string(i ? ", " : ", *, ") + attr_schema(op, i);
     return schema;
@@ -53,8 +53,8 @@ static std::string schema_of(const op_signature &op)
 {
     std::string wants, returns, separator = op.nattrs ? ", " : ", *, ";
     for (int i = op.ninputs; i < op.ntensors; i++) {
-        if (is_optional(op, i)) {
-            wants += separator + "bool want_" + tensor_of(op, i)->name + "=True";
+        if (op.optional[i]) {
+            wants += separator + "bool want_" + op.tensors[i]->name + "=True";
             separator = ", ";
         }
         returns += std::string(i > op.ninputs ? ", " : "") + "Tensor";
@@ -70,8 +70,8 @@ static std::string out_schema_of(const op_signature &op)
     for (int i = op.ninputs; i < op.ntensors; i++) {
         const std::string alias(1, (char)('a' + i - op.ninputs));
         outputs += std::string(op.nattrs || i > op.ninputs ? ", " : ", *, ") + "Tensor(" + alias + "!)" +
-                   (is_optional(op, i) ? "? " : " ") + tensor_of(op, i)->name +
-                   (is_optional(op, i) ? "=None" : "");
+                   (op.optional[i] ? "? " : " ") + op.tensors[i]->name +
+                   (op.optional[i] ? "=None" : "");
     }
     return std::string(op.info->name) + "_out(" + arguments_schema(op) + outputs + ") -> ()";
 }
@@ -82,7 +82,7 @@ static std::string out_schema_of(const op_signature &op)
 static StableIValue *take_arguments(call &c, StableIValue *stack)
 {
     for (int i = 0; i < c.op.ninputs; i++, stack++)
-        if (!is_optional(c.op, i) || take_optional(*stack))
+        if (!c.op.optional[i] || take_optional(*stack))
             c.tensors[i] = handle(*stack);
     for (int i = 0; i < c.op.nattrs; i++)
         c.take_attr(i, *stack++);
@@ -97,11 +97,9 @@ static void returning(const op_signature &op, StableIValue *stack)
     call c(op);
     const StableIValue *want = take_arguments(c, stack);
     for (int i = op.ninputs; i < op.ntensors; i++) {
-        bool wanted = !is_optional(op, i) || *want++ & 1;
+        bool wanted = !op.optional[i] || *want++ & 1;
         wanted = wanted && (op.like[i] < 0 || c.given[op.like[i]]);
-        c.tensors[i] = new_output(c, i, wanted);
-        if (wanted)
-            c.describe(i);
+        add_output(c, i, wanted);
     }
     run(c);
     for (int i = op.ninputs; i < op.ntensors; i++)
@@ -113,7 +111,7 @@ static void writing(const op_signature &op, StableIValue *stack)
     call c(op);
     StableIValue *output = take_arguments(c, stack);
     for (int i = op.ninputs; i < op.ntensors; i++, output++)
-        if (!is_optional(op, i) || take_optional(*output))
+        if (!op.optional[i] || take_optional(*output))
             c.tensors[i] = handle(*output);
     for (int i = op.ninputs; i < op.ntensors; i++)
         if (c.tensors[i])

@@ -39,62 +39,54 @@ struct override_state {
     std::atomic<int64_t> taken, passed_on;
 } states[NOVERRIDES];
 
-struct properties {
-    int32_t dtype, device_type, device;
-    int64_t ndim, *sizes;
-};
-
-bool read_properties(StableIValue value, properties &p)
-{
-    AtenTensorHandle t = handle(value);
-    return !aoti_torch_get_dtype(t, &p.dtype) && !aoti_torch_get_dim(t, &p.ndim) &&
-           !aoti_torch_get_sizes(t, &p.sizes) && !aoti_torch_get_device_type(t, &p.device_type) &&
-           !aoti_torch_get_device_index(t, &p.device);
-}
-
 /* Calls that are left to PyTorch: other dtypes, a gradient that is broadcast (torch.func.jacrev
  * sends such), a result of another dtype, tensors of too many dims or, for rows, of none. */
-bool is_ours(const override &o, const StableIValue *stack)
+bool is_ours(const override &o, call &c, const StableIValue *stack)
 {
-    properties a, b;
-    if (!read_properties(stack[0], a) || !read_properties(stack[1], b))
-        return false;
-    const vjp_dtype dtype = dtype_of(a.dtype);
-    return dtype >= VJP_F64 && dtype <= VJP_BF16 && a.dtype == b.dtype && a.ndim == b.ndim &&
-           a.ndim <= VJP_MAX_DIMS && (o.axis < 0 || a.ndim > 0) && a.device_type == b.device_type &&
-           a.device == b.device && (o.dtype < 0 || (int32_t)stack[o.dtype] == a.dtype) &&
-           !memcmp(a.sizes, b.sizes, sizeof *a.sizes * (size_t)a.ndim);
-}
-
-void take(const override &o, const op_signature &op, StableIValue *stack)
-{
-    call c(op);
     for (int i = 0; i < 2; i++)
         c.tensors[i] = handle(stack[o.inputs[i]]);
+    if (!c.describe_unless(0).empty() || !c.describe_unless(1).empty())
+        return false;
+    const vjp_tensor &a = c.described[0], &b = c.described[1];
+    int32_t dtype;
+    if (o.dtype >= 0 && (aoti_torch_get_dtype(c.tensors[0], &dtype) || dtype != (int32_t)stack[o.dtype]))
+        return false;
+    return a.dtype <= VJP_BF16 && a.dtype == b.dtype && a.ndim == b.ndim && (o.axis < 0 || a.ndim > 0) &&
+           !memcmp(a.shape, b.shape, sizeof *a.shape * (size_t)a.ndim);
+}
+
+/* Computes the call if it is ours. Else its arguments are still the caller's. */
+bool take(const override &o, const op_signature &op, StableIValue *stack)
+{
+    call c(op);
+    if (!is_ours(o, c, stack)) {
+        c.tensors[0] = c.tensors[1] = nullptr;
+        return false;
+    }
     for (int i = 0; i < o.nattrs; i++)
         c.attrs[c.nattrs++] = o.attrs[i];
     if (o.axis >= 0)
-        c.attrs[c.nattrs++] = vjp_attr_s64(vjp_op_attr(op.info, op.axis)->name, (int64_t)stack[o.axis]);
-    c.describe(0);
-    c.describe(1);
-    c.tensors[2] = empty_like(c, o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
-    c.describe(2);
+        c.attrs[c.nattrs++] = vjp_attr_s64(op.attrs[op.axis]->name, (int64_t)stack[o.axis]);
+    add_output_like(c, 2, o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
     run(c);
     stack[0] = stable(std::exchange(c.tensors[2], nullptr));
+    return true;
 }
 
 /* PyTorch's own kernel, by its out overload, with an output that it resizes. */
 void pass_on(const override &o, StableIValue *stack, uint64_t nargs)
 {
-    properties a, b;
     AtenTensorHandle result;
     const int64_t none = 0, one = 1;
+    int32_t a, b, device_type, device;
     StableIValue arguments[8];
-    if (!read_properties(stack[0], a) || !read_properties(stack[1], b) || nargs > 7)
+    if (aoti_torch_get_dtype(handle(stack[0]), &a) || aoti_torch_get_dtype(handle(stack[1]), &b) ||
+        aoti_torch_get_device_type(handle(stack[0]), &device_type) ||
+        aoti_torch_get_device_index(handle(stack[0]), &device) || nargs > 7)
         fail(std::string(o.aten) + ": its arguments are not tensors");
-    const bool second = aoti_torch_dtype_element_size(b.dtype) > aoti_torch_dtype_element_size(a.dtype);
-    const int32_t dtype = o.dtype >= 0 ? (int32_t)stack[o.dtype] : second ? b.dtype : a.dtype;
-    ok(aoti_torch_empty_strided(1, &none, &one, dtype, a.device_type, a.device, &result),
+    const bool second = aoti_torch_dtype_element_size(b) > aoti_torch_dtype_element_size(a);
+    const int32_t dtype = o.dtype >= 0 ? (int32_t)stack[o.dtype] : second ? b : a;
+    ok(aoti_torch_empty_strided(1, &none, &one, dtype, device_type, device, &result),
        "allocating an output");
     memcpy(arguments, stack, sizeof *stack * nargs);
     arguments[nargs] = stable(result);
@@ -106,11 +98,9 @@ void pass_on(const override &o, StableIValue *stack, uint64_t nargs)
 template <size_t i> void override_kernel(StableIValue *stack, uint64_t nargs, uint64_t)
 {
     override_state &state = states[i];
-    const bool ours = state.on.load(std::memory_order_relaxed) && is_ours(overrides[i], stack);
+    const bool ours = state.on.load(std::memory_order_relaxed) && take(overrides[i], *state.op, stack);
     (ours ? state.taken : state.passed_on).fetch_add(1, std::memory_order_relaxed);
-    if (ours)
-        take(overrides[i], *state.op, stack);
-    else
+    if (!ours)
         pass_on(overrides[i], stack, nargs);
 }
 
