@@ -14,7 +14,7 @@ import pytest
 import vjp
 import vjp.jax
 from support import FLOATS, OPTIONAL, TABLE, as_tuple, call, close, problem, same
-from vjp.jax import _calls, _nn, _partition
+from vjp.jax import _calls, _nn
 
 every_operator = pytest.mark.parametrize("name", vjp.operators)
 
@@ -193,16 +193,6 @@ def test_operators_to_come_are_paired_by_name(monkeypatch):
     assert np.allclose(function(x, w), x * w)
     with pytest.raises(TypeError, match="scaled has no gradient with respect to gain"):
         jax.grad(lambda g: function(x, w, gain=g).sum())(w)
-
-
-@every_operator
-def test_a_call_is_traced_once_for_each_shape(name, monkeypatch):
-    inputs, attrs = problem(name, (5, 9))
-    in_jax(name, inputs, attrs)
-    traced, shapes = [], _partition._shapes
-    monkeypatch.setattr(_partition, "_shapes", lambda *args: traced.append(args) or shapes(*args))
-    in_jax(name, inputs, attrs)
-    assert not traced
 
 
 def test_example_runs():
