@@ -33,12 +33,12 @@ def test_program_is_installed():
     assert version.returncode == 0 and vjp.__version__ in version.stdout
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples/python").glob("*.py")), ids=lambda p: p.stem)
+EXAMPLES = [path for path in sorted((ROOT / "examples/python").glob("*.py"))
+            if not path.stem.startswith(("jax_", "torch_"))]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(example):
-    source = example.read_text()
-    for library in ("torch", "jax"):
-        if f"import {library}" in source:
-            pytest.importorskip(library)
     subprocess.run([sys.executable, str(example)], check=True)
 
 

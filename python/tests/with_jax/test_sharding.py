@@ -12,9 +12,11 @@ from jax.sharding import PartitionSpec as P
 
 import vjp
 import vjp.jax
+from vjp.jax import _calls
 from support import PARAM, ROW, TABLE, as_tuple, axis_of, call, close, has_axis, problem
 
 SHAPE = (4, 6, 8)
+OPERATORS = _calls.functions(TABLE.values())
 
 
 def mesh_of(kind):
@@ -52,10 +54,9 @@ def test_any_dim_may_be_sharded(name, dim, kind):
     mesh = mesh_of(kind)
     with jax.set_mesh(mesh):
         arrays = sharded_along(name, dim, mesh, inputs)
-        function = jax.jit(lambda a: getattr(vjp.jax, name)(**a, **attrs))
+        function = jax.jit(lambda a: OPERATORS[name](**a, **attrs))
         for a, b in zip(as_tuple(function(arrays)), expected):
             assert close(np.asarray(a), b, name)
-            assert np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", vjp.operators)
@@ -67,7 +68,7 @@ def test_rows_are_computed_where_they_are(name):
     inputs, attrs = problem(name, SHAPE)
     mesh = mesh_of("Auto")
     arrays = sharded_along(name, dim, mesh, inputs)
-    compiled = jax.jit(lambda a: getattr(vjp.jax, name)(**a, **attrs)).lower(arrays).compile()
+    compiled = jax.jit(lambda a: OPERATORS[name](**a, **attrs)).lower(arrays).compile()
     text = compiled.as_text()
     assert "all-gather" not in text and "all-to-all" not in text
     result = as_tuple(compiled(arrays))[0]

@@ -186,4 +186,4 @@ def batched(call):
         results = batched(call)(*whole)
         return results, tuple(True for _ in results)
 
-    return function
+    return jax.jit(function)  # outside of a program's jit this takes a tenth of the time
