@@ -7,6 +7,8 @@
  * UNROLL: how its compiler is told. May be included several times. */
 #include "formulas/exp.h"
 
+#include "formulas/gated.h"
+#include "formulas/rows.h"
 #include "formulas/sigmoid.h"
 
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what

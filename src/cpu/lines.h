@@ -96,7 +96,8 @@ INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at,
     pair(u, tile, l->data, l->scalar, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
-/* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p]. */
+/* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p], unless a
+ * map calls, which has none. */
 INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t start,
                         ptrdiff_t n, bool non_temporal, VV *sums)
 {
@@ -106,7 +107,7 @@ INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
         pair(u, tile, data, NULL, at, tile->axis_inner ? start + at : start, some,
              non_temporal && !some, terms);
-        for (int i = 0; i < term_count(u); i++)
+        for (int i = 0; sums && i < term_count(u); i++)
             sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
     }
 }

@@ -70,10 +70,22 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
+/* How many row values the passes before this part have made. */
+INLINE int made_before(use u)
+{
+    int count = 0;
+    EVERY
+    for (int p = 0; p < VJPI_MAX_PASSES; p++)
+        if (p < u.part && p < u.op->npasses - 1)
+            count += VJPI_REDUCTIONS(u.op->reductions[p]);
+    return count;
+}
+
 /* Is operand i read by this part, or written by it? */
 INLINE bool is_read(use u, int i)
 {
-    return i < u.op->nin || (role_of(u, i) == VJPI_VALUE && u.part > 0);
+    int value = i - u.op->nin - u.op->nout;
+    return i < u.op->nin || (value >= 0 && value < made_before(u));
 }
 
 INLINE bool is_written(use u, int i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp.h - exp. Part of formulas.h. */
+/* exp.h - exp, log, and products whose factors are far apart. Part of formulas.h. */
 
 #ifndef VJPI_FORMULAS_CONSTANTS
 #define VJPI_FORMULAS_CONSTANTS
@@ -14,6 +14,9 @@
 #define LAST_EXPONENT (-800)   /* the most that is applied in the last step */
 #define HUGE_DST 0x1p500         /* beyond: dst^2 might overflow where dst^2 * diff_dst does not */
 #define LARGEST 0x1.fffffffffffffp1023
+#define SMALLEST 0x1p-1022     /* normal number */
+#define LEAST_EXP (-760)       /* below: exp is 0 */
+#define UP 200                 /* exponents that keep what is scaled by them away from subnormals */
 #else
 #define MAGIC 0x1.8p23f
 #define LOG2_E 0x1.715476p0f
@@ -25,8 +28,25 @@
 #define LAST_EXPONENT (-100)
 #define HUGE_DST 0x1p60f
 #define LARGEST 0x1.fffffep127f
+#define SMALLEST 0x1p-126f
+#define LEAST_EXP (-110)
+#define UP 64
 #endif
 #endif
+
+/* One of two for a whole call: ?: takes no products of lanes. */
+INLINE V choose(int first, V a, V b)
+{
+    if (first)
+        return a;
+    return b;
+}
+
+INLINE V at_least(V a, V least) { return pick(gt(least, a), least, a); } /* NaN stays NaN */
+INLINE V at_most(V a, V most) { return pick(gt(a, most), most, a); }
+
+/* 2^n, a normal number. */
+INLINE V power_of_2(V n) { return times_2_to(k(1), n + k(MAGIC)); }
 
 /* exp(r) for |r| <= ln(2) / 2. */
 INLINE V exp_reduced(V r)
@@ -55,4 +75,89 @@ INLINE V exp_split(V t, V *z)
     *z = muladd(t, k(LOG2_E), k(MAGIC));
     V n = *z - k(MAGIC);
     return exp_reduced(muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t)));
+}
+
+/* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once. */
+INLINE V exp_below(V t, V low)
+{
+    V far = at_least(at_most(t, k(0)), k(LEAST_EXP));
+    V z = muladd(far, k(LOG2_E), k(MAGIC)), n = z - k(MAGIC);
+    V r = muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), far)) + low;
+    V scaled = times_2_to(exp_reduced(r), z + k(UP)) * power_of_2(k(-UP));
+    return scaled * muladd(far, k(0), k(1)); /* NaN stays NaN */
+}
+
+/* exp(scale * (x - most)), scale > 0: a rounding of the argument would cost its size in ULP. */
+INLINE V exp_of_difference(V x, V most, V scale, V scale_low)
+{
+    V d = x - most, back = d - x, lost = (x - (d - back)) - (most + back);
+    V t = scale * d, low = muladd(scale, d, -t) + muladd(scale, lost, scale_low * d);
+    return exp_below(t, pick(gt(k(1), absolute(low)), low, k(0)));
+}
+
+/* log(a), rounded a little more than once; -inf for 0, NaN below. */
+INLINE V log_of(V a)
+{
+#if VJPI_COMPUTE_F64
+    static const T c[] = {
+        0x1.1023cab0a1a58p-3, 0x1.0f4a13a977b0bp-3, 0x1.3b215941758a9p-3, 0x1.745cdb74eb79bp-3,
+        0x1.c71c725c5f489p-3, 0x1.249249242ee19p-2, 0x1.9999999999d59p-2, 0x1.5555555555555p-1
+    };
+#else
+    static const T c[] = { 0x1.ce5aep-3f, 0x1.24c21ap-2f, 0x1.99986cp-2f, 0x1.555556p-1f };
+#endif
+    M small = gt(k(SMALLEST), a);
+    V z, m = split_exponent(pick(small, a * power_of_2(k(UP)), a), &z);
+    V n = (z - k(MAGIC)) - pick(small, k(UP), k(0));
+    V q = ratio(m - k(1), m + k(1)), u = q * q, p = k(c[0]);
+    UNROLL
+    for (size_t i = 1; i < sizeof(c) / sizeof(c[0]); i++)
+        p = muladd(p, u, k(c[i]));
+    V log = muladd(n, k(LN2_HIGH), muladd(n, k(LN2_LOW), muladd(q * u, p, q + q)));
+    log = pick(gt(a, k(0)), log, pick(gt(k(0), a), k((T)NAN), k(-(T)INFINITY)));
+    log = pick(gt(a, k(LARGEST)), a, log);
+    return log + muladd(pick(gt(absolute(a), k(LARGEST)), k(0), a), k(0), k(0)); /* NaN stays NaN */
+}
+
+/* log(1 + a), a >= 0: what 1 + a loses is put back. */
+INLINE V log_of_1_plus(V a)
+{
+    V sum = k(1) + a, lost = a - (sum - k(1));
+    V log = log_of(sum);
+    return pick(gt(k(LARGEST), sum), log + lost / sum, log);
+}
+
+/* a * b * m * 2^n for numbers whose products pass the range of exponents on the way: fractions and
+ * exponents apart. n is an integer. */
+RARE V scaled_product(V a, V b, V m, V n)
+{
+    V factors[3];
+    V product = k(1), plain = a * b * m, sign = k(1);
+    M proper = gt(absolute(plain), k(-1)); /* not NaN */
+    factors[0] = a, factors[1] = b, factors[2] = m;
+    UNROLL
+    for (int i = 0; i < 3; i++) {
+        V f = absolute(factors[i]), z;
+        M small = gt(k(SMALLEST), f);
+        product = product * split_exponent(pick(small, f * power_of_2(k(UP)), f), &z);
+        n = n + ((z - k(MAGIC)) - pick(small, k(UP), k(0)));
+        sign = pick(gt(k(0), factors[i]), -sign, sign);
+        proper = both(proper, both(gt(f, k(0)), gt(k((T)INFINITY), f)));
+    }
+    V last = at_most(at_least(n, k(LAST_EXPONENT)), k(-LAST_EXPONENT));
+    V rest = at_most(at_least(n - last, k(LAST_EXPONENT)), k(-LAST_EXPONENT));
+    V result = sign * product * power_of_2(rest) * power_of_2(last);
+    return pick(proper, result, plain);
+}
+
+/* a * b * m; usually no product on the way leaves the range of normal numbers. m is at most 2. */
+INLINE V product_of_3(V a, V b, V m)
+{
+    V first = a * m, test = absolute(first);
+    test = pick(gt(absolute(a), k(0)), test, k(1)); /* 0 is no underflow */
+    test = pick(gt(absolute(m), k(0)), test, k(1));
+    M usual = both(gt(test, k(SMALLEST)), gt(k(LARGEST), test));
+    V product = first * b;
+    return __builtin_expect(all(usual), 1) ? product
+                                           : pick(usual, product, scaled_product(a, b, m, k(0)));
 }

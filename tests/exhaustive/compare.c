@@ -107,7 +107,7 @@ static double error_by_mpfr(const job *j, double x, double w, double g, double g
 {
     mpfr_t exact;
     mpfr_init2(exact, EXACT_BITS);
-    if (exact_slope(&j->p, x, w, exact))
+    if (exact_slope(&j->p, 0, x, w, exact))
         mpfr_mul_d(exact, exact, g, MPFR_RNDN);
     double error = exact_error(j->dtype, exact, got);
     if (is_negative(got) != (mpfr_signbit(exact) != 0) ||
