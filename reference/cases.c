@@ -62,14 +62,12 @@ static shape param_right_aligned(random_state *random, const shape *data)
 static int32_t param_dim(const problem *p, const shape *data)
 {
     const vjp_attr_info *axis = kind_attr(p->op, ROLE_AXIS);
-    const vjp_attr_info *channels = kind_attr(p->op, ROLE_CHANNELS);
     if (axis != NULL) {
         int32_t dim = (int32_t)problem_attr(p, axis->name).value.s64;
         dim += dim < 0 ? data->ndim : 0;
         return axis->role == VJP_ROLE_AXES ? data->ndim - 1 : dim;
     }
-    int ncx = channels != NULL && strcmp(problem_attr(p, channels->name).value.str, "NCX") == 0;
-    return ncx && data->ndim > 1 ? 1 : data->ndim - 1;
+    return problem_channels_first(p) && data->ndim > 1 ? 1 : data->ndim - 1;
 }
 
 static shape draw_param_shape(random_state *random, const problem *p, const shape *data)

@@ -8,6 +8,7 @@
 #include "formulas/exp.h"
 
 #include "formulas/gated.h"
+#include "formulas/piecewise.h"
 #include "formulas/rows.h"
 #include "formulas/sigmoid.h"
 
@@ -57,6 +58,7 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
 #define AXIS HINT
 #define AXES HINT
 #define FORMAT HINT
+#define CHANNELS HINT
 #define CAUSAL HINT
 #define LET(variable, ...) UNUSED const V variable = (__VA_ARGS__);
 #define INDEX(variable) UNUSED const V variable = index;

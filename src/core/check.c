@@ -455,6 +455,7 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
     case VJP_ROLE_HINT:
     case VJP_ROLE_FLAG:
     case VJP_ROLE_FORMAT:
+    case VJP_ROLE_CHANNELS:
         break;
     }
     return VJP_OK;
@@ -462,10 +463,14 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
 
 static bool channels_first(const vjpi_op *op, const vjp_attr *values)
 {
-    for (int32_t a = 0; a < op->info.nattrs; a++)
+    bool first = false, applies = true;
+    for (int32_t a = 0; a < op->info.nattrs; a++) {
         if (op->attrs[a].role == VJP_ROLE_FORMAT)
-            return strcmp(values[a].value.str, "NCX") == 0;
-    return false;
+            first = strcmp(values[a].value.str, "NCX") == 0;
+        if (op->attrs[a].role == VJP_ROLE_CHANNELS)
+            applies = values[a].value.b;
+    }
+    return first && applies;
 }
 
 static void settle_causal(vjpi_call *call)

@@ -45,6 +45,7 @@ enum {
 #define AXIS(name, value, meaning) ATTR(name, S64, AXIS, s64, 0, value, NULL, meaning)
 #define AXES(name, value, meaning) ATTR(name, S64, AXES, s64, 0, value, NULL, meaning)
 #define FORMAT(name, value, meaning) ATTR(name, STR, FORMAT, str, 0, value, "NCX|NXC", meaning)
+#define CHANNELS(name, value, meaning) ATTR(name, BOOL, CHANNELS, b, 0, value, NULL, meaning)
 #define CAUSAL(name, value, meaning) ATTR(name, BOOL, CAUSAL, b, 0, value, NULL, meaning)
 #define IGNORE(name, value, meaning) ATTR(name, S64, IGNORED, s64, 0, value, NULL, meaning)
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)   \
@@ -107,6 +108,7 @@ enum {
 #define AXIS SKIP_ATTR
 #define AXES SKIP_ATTR
 #define FORMAT SKIP_ATTR
+#define CHANNELS SKIP_ATTR
 #define CAUSAL SKIP_ATTR
 #define IGNORE SKIP_ATTR
 #define THEN current++;
@@ -147,6 +149,7 @@ enum {
 #define AXIS SKIP_ATTR
 #define AXES SKIP_ATTR
 #define FORMAT SKIP_ATTR
+#define CHANNELS SKIP_ATTR
 #define CAUSAL SKIP_ATTR
 #define IGNORE VALUE
 #define REQUIRE(condition, reason) \
