@@ -62,14 +62,12 @@ static shape param_right_aligned(random_state *random, const shape *data)
 static int32_t param_dim(const problem *p, const shape *data)
 {
     const vjp_attr_info *axis = kind_attr(p->op, ROLE_AXIS);
-    const vjp_attr_info *channels = kind_attr(p->op, ROLE_CHANNELS);
     if (axis != NULL) {
         int32_t dim = (int32_t)problem_attr(p, axis->name).value.s64;
         dim += dim < 0 ? data->ndim : 0;
         return axis->role == VJP_ROLE_AXES ? data->ndim - 1 : dim;
     }
-    int ncx = channels != NULL && strcmp(problem_attr(p, channels->name).value.str, "NCX") == 0;
-    return ncx && data->ndim > 1 ? 1 : data->ndim - 1;
+    return problem_channels_first(p) && data->ndim > 1 ? 1 : data->ndim - 1;
 }
 
 static shape draw_param_shape(random_state *random, const problem *p, const shape *data)
@@ -130,8 +128,9 @@ static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const
     }
 }
 
-static void draw_attrs(random_state *random, problem *p, const shape *data)
+static void draw_each_attr(random_state *random, problem *p, const shape *data)
 {
+    p->nattrs = 0;
     for (int32_t i = 0; i < p->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(p->op, i);
         int default_fits = !info->required && (kind_attr_role(info) != ROLE_AXIS ||
@@ -139,6 +138,29 @@ static void draw_attrs(random_state *random, problem *p, const shape *data)
         if (!default_fits || random_chance(random, 70))
             problem_add_attr(p, draw_attr(random, info, data));
     }
+}
+
+/* Whether the operator takes these attributes together, as the library says. */
+static int attrs_are_accepted(const problem *p, const shape *data)
+{
+    problem probe = *p;
+    char reason[VJP_REASON_SIZE];
+    vjp_context *ctx = NULL;
+    vjp_plan *plan = NULL;
+    problem_contiguous(&probe, VJP_F32, VJP_F32, data->ndim, data->dims, 0, NULL);
+    vjp_status status = vjp_context_create(NULL, &ctx, NULL, 0);
+    if (status == VJP_OK)
+        status = problem_create(&probe, ctx, &plan, reason);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+    return status != VJP_BAD_ATTRIBUTE;
+}
+
+static void draw_attrs(random_state *random, problem *p, const shape *data)
+{
+    do
+        draw_each_attr(random, p, data);
+    while (kind_attr(p->op, ROLE_CONSTANT) != NULL && !attrs_are_accepted(p, data));
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

@@ -94,6 +94,19 @@ int32_t problem_axis_shape(const problem *p, int32_t ndim, const int64_t *shape,
     return n;
 }
 
+int problem_channels_first(const problem *p)
+{
+    int first = 0, applies = 1;
+    for (int32_t i = 0; i < p->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(p->op, i);
+        if (info->role == VJP_ROLE_FORMAT)
+            first = strcmp(problem_attr(p, info->name).value.str, "NCX") == 0;
+        if (info->role == VJP_ROLE_CHANNELS)
+            applies = problem_attr(p, info->name).value.b;
+    }
+    return first && applies;
+}
+
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
                         const int64_t *shape, int32_t param_ndim, const int64_t *param_shape)
 {

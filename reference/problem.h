@@ -33,6 +33,9 @@ void problem_add_attr(problem *p, vjp_attr attr);
 /* problem_attr - the value given, or the default that the library announces; a real one as F64. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
+/* problem_channels_first - whether a 1-D parameter runs along dim 1 of data that has one. */
+int problem_channels_first(const problem *p);
+
 /* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `param_shape`, all
  * ROW tensors in `shape` without the axis, which must be set; `wide` is the dtype of tensors that
  * may differ from the others. All tensors are there. */

@@ -24,8 +24,7 @@ void oracle_param_strides(const problem *p, int32_t tensor, int64_t strides[VJP_
     int32_t last, axis = first_axis(p, &last);
     memset(strides, 0, VJP_MAX_DIMS * sizeof strides[0]);
     if (param->ndim == 1 && param->shape[0] != 1) {
-        const vjp_attr_info *format = kind_attr(p->op, ROLE_CHANNELS);
-        int ncx = format != NULL && strcmp(problem_attr(p, format->name).value.str, "NCX") == 0;
+        int ncx = problem_channels_first(p);
         strides[axis >= 0 && axis == last ? axis : ncx && data->ndim > 1 ? 1 : data->ndim - 1] = 1;
         return;
     }

@@ -21,7 +21,8 @@ static const double others[2] = { 0.2, 0.5 };
 /* All numeric attributes change together: `together` counts them once. */
 static int32_t choices_of(const vjp_attr_info *info, int32_t *together)
 {
-    if (info->role == VJP_ROLE_FORMAT || info->type == VJP_ATTR_S64)
+    if (info->role == VJP_ROLE_FORMAT || info->role == VJP_ROLE_CHANNELS ||
+        info->type == VJP_ATTR_S64)
         return 1;
     if (info->type == VJP_ATTR_BOOL || info->type == VJP_ATTR_STR)
         return 2;
@@ -53,7 +54,7 @@ problem variant_problem(const vjp_op_info *op, int32_t index)
         int32_t earlier = together, choices = choices_of(info, &together);
         int32_t choice = index % choices;
         index /= choices;
-        if (info->type == VJP_ATTR_BOOL)
+        if (info->type == VJP_ATTR_BOOL && choices == 2)
             problem_add_attr(&p, vjp_attr_bool(info->name, choice));
         else if (info->type == VJP_ATTR_STR && choices == 2)
             problem_add_attr(&p, vjp_attr_str(info->name, kind_choice(info, choice)));
