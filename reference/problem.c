@@ -151,6 +151,24 @@ int32_t problem_tensor(const problem *p, const char *name)
     broken("%s has no tensor %s", p->op->name, name);
 }
 
+size_t problem_workspace_limit(const problem *p)
+{
+    size_t bytes = 0, rows = 0;
+    int64_t row_shape[VJP_MAX_DIMS];
+    for (int32_t i = 0; i < p->op->ninputs; i++)
+        if (problem_has(p, i))
+            bytes += (size_t)tensor_count(&p->tensors[i]) * vjp_dtype_size(p->tensors[i].dtype);
+    if (kind_has_rows(p->op)) {
+        int32_t ndim =
+            problem_row_shape(p, p->tensors[0].ndim, p->tensors[0].shape, 0, row_shape);
+        rows = 1;
+        for (int32_t d = 0; d < ndim; d++)
+            rows *= (size_t)row_shape[d];
+    }
+    size_t limit = bytes / 16 > 64 * rows ? bytes / 16 : 64 * rows;
+    return limit > 256 << 10 ? limit : 256 << 10;
+}
+
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason)
 {
     const vjp_tensor *tensors[PROBLEM_TENSORS];

@@ -65,6 +65,10 @@ void problem_share(problem *p, int32_t output, int32_t input);
 /* problem_tensor - the index of the tensor of that name; there must be one. */
 int32_t problem_tensor(const problem *p, const char *name);
 
+/* problem_workspace_limit - the bytes that the workspace of a plan may have on the CPU: a sixteenth
+ * of the inputs', 64 per row of a row operator, or 256 KiB. */
+size_t problem_workspace_limit(const problem *p);
+
 /* problem_create - vjp_plan_create with the problem's arguments. */
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason);
 

@@ -323,14 +323,11 @@ static void a_failed_workspace_is_reported_and_leaks_nothing(void **state)
 
 static void check_workspace_limit(const problem *p, vjp_context *ctx)
 {
-    size_t input_bytes = 0, floor = 256 << 10;
     vjp_plan *plan = NULL;
     char text[PROBLEM_TEXT];
-    for (int32_t i = 0; i < p->op->ninputs; i++)
-        input_bytes += (size_t)tensor_count(&p->tensors[i]) * vjp_dtype_size(p->tensors[i].dtype);
     assert_status(VJP_OK, problem_create(p, ctx, &plan, NULL), NULL);
     size_t size = vjp_plan_workspace_size(plan);
-    if (size > floor && size > input_bytes / 16)
+    if (size > problem_workspace_limit(p))
         fail_msg("a workspace of %zu bytes for\n%s", size, problem_describe(p, text));
     vjp_plan_destroy(plan);
 }

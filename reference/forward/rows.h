@@ -128,9 +128,10 @@ static dual entropy_loss(const scene *s)
 static long double size_of_value(dual a) { return fabsl(number_value(a.value)); }
 
 /* A saved logarithm is rounded, and an exponential makes that a relative error. */
-static dual one_and_stats(const scene *s)
+static dual one_and_saved(const scene *s)
 {
-    return plain((double)stats_magnitude(entropy_stats(s)));
+    double others = given(s, 4) && at_label(s) ? fabs(s->x[4]) : 0;
+    return plain((double)stats_magnitude(entropy_stats(s)) + others);
 }
 
 static dual entropy_stats_magnitude(const scene *s)
@@ -187,7 +188,7 @@ static const oracle_entry rows_entries[] = {
       ENTROPY_TERMS },
     { "cross_entropy_backward", { ORACLE_MODEST, ORACLE_MODEST, ORACLE_FRACTION, ORACLE_MODEST,
                                   ORACLE_MODEST, ORACLE_MODEST }, .by_w = -1,
-      .forward = entropy_loss, ENTROPY_TERMS, .factor = one_and_stats,
+      .forward = entropy_loss, ENTROPY_TERMS, .factor = one_and_saved,
       .saved = { [3] = entropy_stats, [4] = entropy_others } },
     { "rms_norm_backward", { ORACLE_MODEST, ORACLE_MODEST, ORACLE_POSITIVE, ORACLE_MODEST },
       .by_w = 1, .forward = rms_norm, .terms = { square }, .known = squares_of_rstd,

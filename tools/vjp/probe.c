@@ -246,15 +246,6 @@ static bool all_bytes(const unsigned char *bytes, size_t size, unsigned char val
     return true;
 }
 
-static size_t input_bytes(const probe *t)
-{
-    size_t bytes = 0;
-    for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        if (problem_has(&t->p, i))
-            bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
-    return bytes;
-}
-
 /* NaNs in the workspace: sums that start from what lies there show it. */
 bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
 {
@@ -272,7 +263,7 @@ bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
     }
     if (status != VJP_OK)
         probe_fail(t, "the run was refused: %s", vjp_status_string(status));
-    if (size > (256 << 10) && size > input_bytes(t) / 16)
+    if (size > problem_workspace_limit(&t->p))
         probe_fail(t, "a workspace of %zu bytes", size);
     if (size > 0 && (!all_bytes(host, lead, 0xff) || !all_bytes(host + lead + size, MARGIN, 0xff)))
         probe_fail(t, "memory beside the workspace was written");
