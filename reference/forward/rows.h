@@ -130,7 +130,7 @@ static long double size_of_value(dual a) { return fabsl(number_value(a.value)); 
 /* A saved logarithm is rounded, and an exponential makes that a relative error. */
 static dual one_and_saved(const scene *s)
 {
-    double others = given(s, 4) && at_label(s) ? fabs(s->x[4]) : 0;
+    double others = given(s, 4) && at_label(s) && isfinite(s->x[4]) ? fabs(s->x[4]) : 0;
     return plain((double)stats_magnitude(entropy_stats(s)) + others);
 }
 

@@ -99,12 +99,17 @@ problem refusal_shaped(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, con
 {
     problem p = variant_problem(op, 0);
     int64_t row_shape[VJP_MAX_DIMS];
-    int32_t row_ndim = kind_has_rows(op) ? problem_row_shape(&p, ndim, shape, 0, row_shape) : 0;
+    int64_t param_shape[VJP_MAX_DIMS] = { shape[ndim - 1] };
+    int32_t row_ndim = 0;
+    if (kind_has_rows(op)) {
+        row_ndim = problem_row_shape(&p, ndim, shape, 0, row_shape);
+        problem_axis_shape(&p, ndim, shape, param_shape);
+    }
     for (int32_t t = 0; t < p.ntensors; t++) {
         vjp_tensor *tensor = &p.tensors[t];
         const vjp_shape_rule rule = vjp_op_tensor(op, t)->shape_rule;
         const int64_t *dims = rule == VJP_SHAPE_ROW     ? row_shape
-                              : rule == VJP_SHAPE_PARAM ? &shape[ndim - 1]
+                              : rule == VJP_SHAPE_PARAM ? param_shape
                                                         : shape;
         uint64_t step = 1;
         *tensor = (vjp_tensor){ .struct_size = sizeof *tensor };

@@ -30,7 +30,8 @@ problem accepted(problem p);
 /* refusal_any - a small problem of an operator, whatever it takes. */
 problem refusal_any(const vjp_op_info *op);
 
-/* refusal_shaped - data of this shape, rows of what is left of it, 1-D parameters of its last dim;
+/* refusal_shaped - data of this shape, rows of what is left of it, 1-D parameters of its last dim
+ * or along the axis;
  * strides are those of dense tensors, cut to 64 bits. It is not checked. */
 problem refusal_shaped(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const int64_t *shape);
 
