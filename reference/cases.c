@@ -130,8 +130,9 @@ static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const
     }
 }
 
-static void draw_attrs(random_state *random, problem *p, const shape *data)
+static void draw_each_attr(random_state *random, problem *p, const shape *data)
 {
+    p->nattrs = 0;
     for (int32_t i = 0; i < p->op->nattrs; i++) {
         const vjp_attr_info *info = vjp_op_attr(p->op, i);
         int default_fits = !info->required && (kind_attr_role(info) != ROLE_AXIS ||
@@ -139,6 +140,29 @@ static void draw_attrs(random_state *random, problem *p, const shape *data)
         if (!default_fits || random_chance(random, 70))
             problem_add_attr(p, draw_attr(random, info, data));
     }
+}
+
+/* Whether the operator takes these attributes together, as the library says. */
+static int attrs_are_accepted(const problem *p, const shape *data)
+{
+    problem probe = *p;
+    char reason[VJP_REASON_SIZE];
+    vjp_context *ctx = NULL;
+    vjp_plan *plan = NULL;
+    problem_contiguous(&probe, VJP_F32, VJP_F32, data->ndim, data->dims, 0, NULL);
+    vjp_status status = vjp_context_create(NULL, &ctx, NULL, 0);
+    if (status == VJP_OK)
+        status = problem_create(&probe, ctx, &plan, reason);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+    return status != VJP_BAD_ATTRIBUTE;
+}
+
+static void draw_attrs(random_state *random, problem *p, const shape *data)
+{
+    do
+        draw_each_attr(random, p, data);
+    while (kind_attr(p->op, ROLE_CONSTANT) != NULL && !attrs_are_accepted(p, data));
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

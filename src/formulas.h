@@ -24,10 +24,10 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
                                const V *values, V index, const T *constants, V *out)            \
     {                                                                                           \
-        int tensor = 0, attr = 0, pass = 0;                                                     \
+        int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
         (void)part, (void)choice, (void)facts, (void)values, (void)index, (void)constants;      \
         inputs attributes outputs                                                               \
-        (void)tensor, (void)attr, (void)pass, (void)out;                                        \
+        (void)tensor, (void)attr, (void)derived, (void)pass, (void)out;                         \
     }
 #define UNUSED __attribute__((unused))
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
@@ -44,10 +44,14 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     ATTR_FACT(name)     \
     attr++;
 #define WORD FLAG
-#define REAL(name, ...)                                               \
-    ATTR_FACT(name)                                                   \
-    UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + attr]);  \
-    UNUSED const V name = k(constants[attr++]);
+#define NUMBER(name, slot)                                           \
+    UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + slot]); \
+    UNUSED const V name = k(constants[slot]);                        \
+    slot++;
+#define REAL(name, ...) \
+    ATTR_FACT(name)     \
+    NUMBER(name, attr)
+#define DERIVED(name, ...) NUMBER(name, derived)
 #define NEEDED REAL
 #define IGNORE REAL
 #define AXIS HINT
@@ -78,3 +82,4 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
 #include "ops.def"
 #undef UNUSED
 #undef ATTR_FACT
+#undef NUMBER

@@ -2,7 +2,7 @@
 /* ops_counts.h - how many of each an operator of ops.def has, as constants: name_nin inputs,
  * name_nfull FULL, name_nsums SUM and name_nper_row PER_ROW outputs, name_nvalues values that
  * passes leave for a row, name_npasses passes (the last makes the outputs), name_nchoices
- * attributes with a kernel for each answer, name_nindex uses of the index, name_nheavy is
+ * attributes with a kernel for each answer, name_nderived DERIVED numbers, name_nindex uses of the index, name_nheavy is
  * not 0 if its formula is long. name_nmixed is not 0 if
  * kernels load or store a tensor whose dtype may differ from the data's, name_nany if it may be
  * narrower. */
@@ -16,6 +16,10 @@
 #define CHOICE(...) +1
 #define MODE(...) +1
 #define FULL(...) +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nderived = 0 attributes };
+#define DERIVED(...) +1
 #include "ops.def"
 #define OP(name, title, formula, inputs, attributes, outputs, bounds) \
     enum { name##_nsums = 0 outputs };

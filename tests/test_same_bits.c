@@ -217,6 +217,24 @@ static void same_bits_in_any_floating_point_mode(void **state)
     trial_close(&t);
 }
 
+/* A number that is rounded to f32 when the plan is created. */
+static void same_constants_in_any_floating_point_mode(void **state)
+{
+    (void)state;
+    problem p = problem_start("hard_sigmoid_backward");
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    trial t;
+    problem_add_attr(&p, vjp_attr_f64("alpha", 0.1));
+    problem_add_attr(&p, vjp_attr_f64("beta", 0.5));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 99 }, 0, NULL);
+    trial_open(&t, &p, 4);
+    trial_result wanted = reference(&t);
+    for (int mode = 0; mode < FPMODES; mode++)
+        check_mode(&t, wanted, &options, fpmode_at(mode));
+    free(wanted.bits);
+    trial_close(&t);
+}
+
 /* ---- who runs the tasks ------------------------------------------------------------------- */
 
 static int64_t tasks_of(int64_t elements, int32_t num_threads)
@@ -257,7 +275,7 @@ static void small_work_and_one_thread_stay_with_the_caller(void **state)
 int main(void)
 {
     shaped_list subjects = shaped_problems(rows, COUNT_OF(rows));
-    struct CMUnitTest *tests = unit_malloc(((size_t)subjects.count * 4 + 2) * sizeof *tests);
+    struct CMUnitTest *tests = unit_malloc(((size_t)subjects.count * 4 + 3) * sizeof *tests);
     size_t n = 0;
     for (int64_t i = 0; i < subjects.count; i++) {
         shaped_problem *s = &subjects.at[i];
@@ -266,6 +284,8 @@ int main(void)
         tests[n++] = unit_named(s->name, "any parallel-for", same_bits_for_any_parallel_for, s);
         tests[n++] = unit_named(s->name, "any mode", same_bits_in_any_floating_point_mode, s);
     }
+    tests[n++] = unit_named("constants", "any mode", same_constants_in_any_floating_point_mode,
+                            NULL);
     tests[n++] = unit_named("large work", "on the caller's threads",
                             large_work_goes_to_the_callers_threads, NULL);
     tests[n++] = unit_named("small work", "on the caller itself",

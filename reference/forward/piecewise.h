@@ -8,6 +8,17 @@ static dual prelu(const scene *s)
     return s->x[0] > 0 ? s->in[0] : multiply(s->in[1], s->in[0]);
 }
 
+/* Which piece applies is decided on the ends as the library's compute type has them. */
+static dual clamp(const scene *s)
+{
+    double min = rounded_real_of(s, "min"), max = rounded_real_of(s, "max");
+    if (s->x[0] > min && s->x[0] < max)
+        return s->in[0];
+    if (s->x[0] == min || s->x[0] == max || isnan(s->x[0]))
+        return plain(s->x[0]);
+    return plain(real_of(s, s->x[0] < min ? "min" : "max"));
+}
+
 /* Which piece of the clamp applies is decided on the line as the library's compute type has it. */
 static dual hard_sigmoid(const scene *s)
 {
@@ -22,6 +33,8 @@ static dual hard_sigmoid(const scene *s)
 
 static const oracle_entry piecewise_entries[] = {
     { "relu_backward", .by_w = -1, .forward = relu },
+    { "clamp", .by_w = -1, .outputs = { clamp } },
+    { "clamp_backward", .by_w = -1, .forward = clamp },
     { "hard_sigmoid_backward", .by_w = -1, .forward = hard_sigmoid },
     { "prelu_backward", { ORACLE_MODEST, ORACLE_MODEST, ORACLE_MODEST }, .by_w = 1,
       .forward = prelu },

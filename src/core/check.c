@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/fpmode.h"
 #include "core/internal.h"
 
 /* ---- attributes --------------------------------------------------------------------------- */
@@ -476,6 +477,19 @@ static void settle_causal(vjpi_call *call)
             call->causal_dim = d;
 }
 
+/* What the operator requires of its attributes, and the numbers it derives from them. */
+static vjp_status settle_numbers(vjpi_call *call, vjpi_reason reason)
+{
+    vjpi_fpmode caller = vjpi_fpmode_enter();
+    const char *refusal = call->op->settle(call->constants, call->choice, call->facts,
+                                           call->constants + VJPI_DERIVED_SLOTS);
+    vjpi_fpmode_leave(caller);
+    if (refusal)
+        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "%s: attribute %s", call->op->info.name,
+                           refusal);
+    return VJP_OK;
+}
+
 /* The description of each tensor that was passed. */
 static vjp_status take_tensors(const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                                vjpi_reason reason)
@@ -550,7 +564,8 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
         if ((status = apply_attr(a, &values[a], given[a], call, reason)) != VJP_OK)
             return status;
     settle_causal(call);
-    if ((status = check_shapes(call, false, channels_first(op, values), reason)) != VJP_OK)
+    if ((status = settle_numbers(call, reason)) != VJP_OK ||
+        (status = check_shapes(call, false, channels_first(op, values), reason)) != VJP_OK)
         return status;
     count_rows(call);
     find_work(call);
