@@ -119,8 +119,10 @@ static void find_sums(const query *q, oracle_row row, double *x, scene *s)
 static void visit_value(const query *q, int32_t output, int64_t index, oracle_row row,
                         const scene *s, int counts)
 {
+    forward_function magnitude = q->entry->magnitudes[output];
     number value = counts ? q->entry->outputs[output](s).value : number_from(0);
-    long double size = counts ? fabsl(number_value(q->entry->magnitudes[output](s).value)) : 0;
+    number size_number = counts && magnitude != NULL ? magnitude(s).value : value;
+    long double size = counts ? fabsl(number_value(size_number)) : 0;
     q->visit(q->user, output, index, value, oracle_bound(q->p, output, row.n, size));
 }
 
