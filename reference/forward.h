@@ -20,10 +20,11 @@ typedef struct oracle_entry {
     const char *op;
     oracle_domain domains[PROBLEM_TENSORS]; /* of the inputs; labels, lengths and masks have none */
     oracle_domain chosen;                   /* of input 0 where the operator's CHOICE is 1 */
+    int from_result;                        /* where it is 1, `forward` sees its result, not input 0 */
     int by_x, by_w;                         /* the inputs that are differentiated; -1: none */
     forward_function forward;               /* that gradients flow back through */
     forward_function outputs[3];            /* that are not gradients, in their order */
-    forward_function magnitudes[3];         /* of their bounds */
+    forward_function magnitudes[3];         /* of their bounds, where they are not in ULP */
     forward_function exponent;              /* s->most is its maximum; NULL: it is not asked for */
     forward_function terms[DUAL_SUMS];      /* of the sums over the row */
     forward_function known;                 /* the first sum, as input known_by implies it */
@@ -68,6 +69,12 @@ static const oracle_entry *find_entry(const char *op)
             if (strcmp(families[f].entries[i].op, op) == 0)
                 return &families[f].entries[i];
     return NULL;
+}
+
+/* The function itself, of an operator with or without a gradient. */
+static inline forward_function function_of(const oracle_entry *entry)
+{
+    return entry->forward != NULL ? entry->forward : entry->outputs[0];
 }
 
 static const oracle_entry *entry_of(const char *op)

@@ -126,7 +126,8 @@ int oracle_is_forward(const problem *p)
 {
     const oracle_entry *entry = entry_of(p->op->name);
     int by_result = entry->known != NULL && entry->known_by == entry->by_x;
-    return entry->forward != NULL && !by_result && !(choice_of(p) && entry->chosen != ORACLE_ANY);
+    by_result |= choice_of(p) && (entry->chosen != ORACLE_ANY || entry->from_result);
+    return entry->forward != NULL && !by_result;
 }
 
 long double oracle_flow(const problem *p, const double *const *inputs)
@@ -161,5 +162,5 @@ long double oracle_forward(const problem *p, long double x, long double w)
         values[entry->by_w] = (double)w;
         s.in[entry->by_w] = constant(w);
     }
-    return number_value(entry->forward(&s).value);
+    return number_value(function_of(entry)(&s).value);
 }

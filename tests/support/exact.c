@@ -21,10 +21,10 @@
 int exact_knows(const char *op)
 {
     const oracle_entry *entry = find_entry(op);
-    return entry != NULL && entry->forward != NULL && entry->terms[0] == NULL;
+    return entry != NULL && entry->terms[0] == NULL;
 }
 
-int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slope)
+int exact_factor(const problem *p, int32_t output, double x, double w, mpfr_t factor)
 {
     const oracle_entry *entry = entry_of(p->op->name);
     double values[PROBLEM_TENSORS] = { 0 };
@@ -36,12 +36,12 @@ int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slo
         values[entry->by_w] = w;
         s.in[entry->by_w] = variable(number_from(w), BY_W);
     }
-    dual y = entry->forward(&s);
-    int depends = y.depends >> by & 1;
+    dual y = function_of(entry)(&s);
+    int depends = entry->forward == NULL || y.depends >> by & 1;
     if (depends)
-        mpfr_set(slope, y.rate[by], MPFR_RNDN);
+        mpfr_set(factor, entry->forward == NULL ? y.value : y.rate[by], MPFR_RNDN);
     else
-        mpfr_set_zero(slope, 1);
+        mpfr_set_zero(factor, 1);
     number_release(mark);
     return depends;
 }

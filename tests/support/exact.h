@@ -13,14 +13,14 @@ enum {
     EXACT_BITS = 192
 };
 
-/* exact_knows - whether the operator is an elementwise gradient: slope * g, where the slope depends
- * on the inputs alone, or +0 where the function is flat. */
+/* exact_knows - whether the operator is elementwise: a function of its inputs, or slope * g, where
+ * the slope depends on the other inputs alone, or +0 where the function is flat. */
 int exact_knows(const char *op);
 
-/* exact_slope - what the gradient is multiplied by for an output, at a finite x (w: the other input
- * that is differentiated, if any). Returns 0 where the function is flat, whatever the gradient that
- * flows back; `slope` is then 0. */
-int exact_slope(const problem *p, int32_t output, double x, double w, mpfr_t slope);
+/* exact_factor - what the gradient is multiplied by for an output, at a finite x (w: the other input
+ * that is differentiated, if any); without a gradient, the output. Returns 0 where the function is
+ * flat, whatever the gradient that flows back; `factor` is then 0. */
+int exact_factor(const problem *p, int32_t output, double x, double w, mpfr_t factor);
 
 /* exact_answer - visit every element of every output that depends on finite inputs alone and has a
  * finite value, as oracle_answer does but with MPFR's values. Sums of products are exact. */

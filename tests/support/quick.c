@@ -24,9 +24,8 @@ static const oracle_entry *last_entry(const vjp_op_info *op)
     return found;
 }
 
-int quick_slope(const problem *p, double x, double w, long double *slope)
+static inline dual result_at(const problem *p, const oracle_entry *entry, double x, double w)
 {
-    const oracle_entry *entry = last_entry(p->op);
     double values[PROBLEM_TENSORS];
     scene s;
     s.p = p;
@@ -38,7 +37,21 @@ int quick_slope(const problem *p, double x, double w, long double *slope)
         values[entry->by_w] = w;
         s.in[entry->by_w] = constant(w);
     }
-    dual y = entry->forward(&s);
+    return function_of(entry)(&s);
+}
+
+int quick_factor(const problem *p, double x, double w, long double *factor)
+{
+    const oracle_entry *entry = last_entry(p->op);
+    if (entry->forward != NULL)
+        return quick_slope(p, x, w, factor);
+    *factor = result_at(p, entry, x, w).value;
+    return 1;
+}
+
+int quick_slope(const problem *p, double x, double w, long double *slope)
+{
+    dual y = result_at(p, last_entry(p->op), x, w);
     int depends = y.depends >> BY_X & 1;
     *slope = depends ? y.rate[BY_X] : 0;
     return depends;
