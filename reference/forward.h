@@ -48,6 +48,7 @@ static double rounded_real_of(const scene *s, const char *name)
 static int given(const scene *s, int input) { return problem_has(s->p, input); }
 
 #include "forward/piecewise.h"
+#include "forward/roots.h"
 #include "forward/smooth.h"
 #include "forward/gated.h"
 #include "forward/rows.h"
