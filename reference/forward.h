@@ -24,7 +24,7 @@ typedef struct oracle_entry {
     int by_x, by_w;                         /* the inputs that are differentiated; -1: none */
     forward_function forward;               /* that gradients flow back through */
     forward_function outputs[3];            /* that are not gradients, in their order */
-    forward_function magnitudes[3];         /* of their bounds, where they are not in ULP */
+    forward_function magnitudes[3];         /* of their bounds, or of the terms that cancel in them */
     forward_function exponent;              /* s->most is its maximum; NULL: it is not asked for */
     forward_function terms[DUAL_SUMS];      /* of the sums over the row */
     forward_function known;                 /* the first sum, as input known_by implies it */
@@ -48,6 +48,7 @@ static double rounded_real_of(const scene *s, const char *name)
 static int given(const scene *s, int input) { return problem_has(s->p, input); }
 
 #include "forward/piecewise.h"
+#include "forward/roots.h"
 #include "forward/smooth.h"
 #include "forward/gated.h"
 #include "forward/rows.h"

@@ -8,7 +8,13 @@
 
 typedef long double number;
 
+/* Whether there are digits to spare for what is lost next to a root of a slope. */
+enum {
+    NUMBER_HAS_SPARE_DIGITS = 0
+};
+
 static inline number number_from(double a) { return a; }
+static inline number number_from_long(long double a) { return a; }
 static inline long double number_value(number a) { return a; }
 static inline number number_add(number a, number b) { return a + b; }
 static inline number number_subtract(number a, number b) { return a - b; }
@@ -17,6 +23,8 @@ static inline number number_divide(number a, number b) { return a / b; }
 static inline number number_log(number a) { return logl(a); }
 static inline number number_log_1_plus(number a) { return log1pl(a); }
 static inline number number_root(number a) { return sqrtl(a); }
+static inline number number_exp_less_1(number a) { return expm1l(a); }
+static inline number number_pi(void) { return 3.14159265358979323846264338327950288L; }
 
 /* The exponential of a finite number is never 0, not even after a few products, else an infinite
  * gradient would become NaN. */
@@ -24,6 +32,23 @@ static inline number number_exp(number a)
 {
     number e = expl(a);
     return e < 0x1p-12000L && isfinite(a) ? 0x1p-12000L : e;
+}
+
+/* exp(a * b): a rounding of the product would cost its size in ULP. */
+static inline number number_exp_product(number a, number b)
+{
+    number product = a * b, lost = isfinite(product) ? fmal(a, b, -product) : 0;
+    return number_exp(product) * (1 + lost);
+}
+
+/* The normal distribution, by its complement at -a / sqrt(2): the root in two parts, and what the
+ * division lost put back, for the same reason. */
+static inline number number_normal(number a)
+{
+    const number high = 0xb504f333f9de6484p-63L, low = 0xb2fb1366ea957d3ep-128L;
+    number z = -a / high, slope = -2 / sqrtl(number_pi()) * expl(-z * z);
+    number lost = isfinite(a) ? (fmal(-z, high, -a) - z * low) / high : 0;
+    return 0.5L * (erfcl(z) + slope * lost);
 }
 
 /* Numbers made since a mark are given back; long doubles need not be. */

@@ -7,10 +7,19 @@
  * UNROLL: how its compiler is told. May be included several times. */
 #include "formulas/exp.h"
 
-#include "formulas/gated.h"
 #include "formulas/piecewise.h"
 #include "formulas/rows.h"
 #include "formulas/sigmoid.h"
+#include "formulas/silu.h"
+#include "formulas/softplus.h"
+#include "formulas/tanh.h"
+
+#include "formulas/elu.h"
+#include "formulas/gelu.h"
+#include "formulas/gelu_tanh.h"
+#include "formulas/mish.h"
+
+#include "formulas/gated.h"
 
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;

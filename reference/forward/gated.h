@@ -22,6 +22,26 @@ static dual swiglu(const scene *s)
     return multiply(act, add(up, plain(rounded_real_of(s, "bias"))));
 }
 
+static dual glu(const scene *s) { return multiply(sigmoid(s), s->in[1]); }
+static dual geglu(const scene *s) { return multiply(gelu_of_src(s), s->in[1]); }
+
+/* Left of 0 the gradients are those of a constant; the value is that of the product. NaN has a gradient
+ * as a factor, and none of its own. */
+static dual reglu(const scene *s)
+{
+    if (isnan(s->x[0]))
+        return multiply(plain(s->x[0]), s->in[1]);
+    dual product = multiply(s->x[0] > 0 ? s->in[0] : plain(0), s->in[1]);
+    return s->x[0] > 0 ? product : constant(product.value);
+}
+
 static const oracle_entry gated_entries[] = {
+    { "glu", .by_w = 1, .outputs = { glu } },
+    { "glu_backward", .by_w = 1, .forward = glu },
+    { "reglu", .by_w = 1, .outputs = { reglu } },
+    { "reglu_backward", .by_w = 1, .forward = reglu },
+    { "geglu", .by_w = 1, .outputs = { geglu } },
+    { "geglu_backward", .by_w = 1, .forward = geglu },
+    { "swiglu", .by_w = 1, .outputs = { swiglu } },
     { "swiglu_backward", .by_w = 1, .forward = swiglu },
 };

@@ -61,6 +61,12 @@ static dual hard_sigmoid(const scene *s)
     return add(multiply(plain(alpha), s->in[0]), plain(beta));
 }
 
+/* Next to its zero the line is the small difference of these. */
+static dual hard_sigmoid_terms(const scene *s)
+{
+    return plain(fabs(rounded_real_of(s, "alpha") * s->x[0]) + fabs(rounded_real_of(s, "beta")));
+}
+
 static dual hard_swish(const scene *s)
 {
     if (s->x[0] >= 3)
@@ -126,7 +132,8 @@ static const oracle_entry piecewise_entries[] = {
     { "soft_shrink_backward", .by_w = -1, .forward = soft_shrink },
     { "hard_shrink", .by_w = -1, .outputs = { hard_shrink } },
     { "hard_shrink_backward", .by_w = -1, .forward = hard_shrink },
-    { "hard_sigmoid", .by_w = -1, .outputs = { hard_sigmoid } },
+    { "hard_sigmoid", .by_w = -1, .outputs = { hard_sigmoid },
+      .magnitudes = { hard_sigmoid_terms } },
     { "hard_sigmoid_backward", .by_w = -1, .forward = hard_sigmoid },
     { "hard_swish", .by_w = -1, .outputs = { hard_swish } },
     { "hard_swish_backward", .by_w = -1, .forward = hard_swish },

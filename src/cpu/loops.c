@@ -17,8 +17,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
 
-/* UNROLL: loops over pairs of vectors; EVERY: over operands, whose number and roles are constant;
- * ONCE: no unrolling. */
+/* UNROLL: loops over pairs of vectors; EVERY: over operands and the terms of polynomials, whose
+ * numbers are constant; ONCE: no unrolling. */
 #if defined(__clang__)
 #define ONCE _Pragma("clang loop unroll(disable)")
 #define UNROLL _Pragma("clang loop unroll_count(8)")
@@ -26,7 +26,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #else
 #define ONCE _Pragma("GCC unroll 1")
 #define UNROLL _Pragma("GCC unroll 8")
-#define EVERY _Pragma("GCC unroll 16")
+#define EVERY _Pragma("GCC unroll 32")
 #endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))

@@ -9,7 +9,8 @@
 #define LN2_HIGH 0x1.62e42fefa39efp-1
 #define LN2_LOW 0x1.abc9e3b39803fp-56
 #define LATE 600               /* beyond: exp(-|x|) < 2^-865, and (1 + exp(-|x|))^2 is 1 */
-#define FURTHEST 1460          /* beyond: the gradient is 0 for every finite diff_dst */
+#define FURTHEST 1470          /* beyond: x * exp(x) is 0 even times the largest diff_dst */
+#define LATE_EXP 700           /* beyond: exp(x) might not be a normal number */
 #define EARLY_EXPONENT (-512)  /* the part of the power of two that is applied before diff_dst */
 #define LAST_EXPONENT (-800)   /* the most that is applied in the last step */
 #define HUGE_DST 0x1p500         /* beyond: dst^2 might overflow where dst^2 * diff_dst does not */
@@ -23,7 +24,8 @@
 #define LN2_HIGH 0x1.62e43p-1f
 #define LN2_LOW (-0x1.05c61p-29f)
 #define LATE 66
-#define FURTHEST 194
+#define FURTHEST 200
+#define LATE_EXP 86
 #define EARLY_EXPONENT (-64)
 #define LAST_EXPONENT (-100)
 #define HUGE_DST 0x1p60f
@@ -44,9 +46,42 @@ INLINE V choose(int first, V a, V b)
 
 INLINE V at_least(V a, V least) { return pick(gt(least, a), least, a); } /* NaN stays NaN */
 INLINE V at_most(V a, V most) { return pick(gt(a, most), most, a); }
+INLINE V nearest_finite(V a) { return at_most(at_least(a, k(-LARGEST)), k(LARGEST)); }
 
 /* 2^n, a normal number. */
 INLINE V power_of_2(V n) { return times_2_to(k(1), n + k(MAGIC)); }
+
+/* c[0] * x^(n-1) + ... + c[n-1]. */
+INLINE V polynomial(V x, const T *c, int n)
+{
+    V p = k(c[0]);
+    EVERY
+    for (int i = 1; i < n; i++)
+        p = muladd(p, x, k(c[i]));
+    return p;
+}
+#define POLYNOMIAL(x, c) polynomial(x, c, (int)(sizeof(c) / sizeof((c)[0])))
+
+/* high + low, low being what rounding lost. */
+typedef struct parts {
+    V high, low;
+} parts;
+
+INLINE parts in_parts(V high, V low)
+{
+    parts made;
+    made.high = high, made.low = low;
+    return made;
+}
+
+INLINE parts exactly(V a) { return in_parts(a, k(0)); }
+
+/* (a + a_low) * x. */
+INLINE parts product_in_parts(V a, V a_low, V x)
+{
+    V high = a * x;
+    return in_parts(high, muladd(a_low, x, muladd(a, x, -high)));
+}
 
 /* exp(r) for |r| <= ln(2) / 2. */
 INLINE V exp_reduced(V r)
@@ -62,27 +97,29 @@ INLINE V exp_reduced(V r)
     static const T c[] = { 0x1.694ca6p-10f, 0x1.12398p-7f, 0x1.555a26p-5f, 0x1.555492p-3f,
                            0x1.fffffap-2f, 1, 1 };
 #endif
-    V p = k(c[0]);
-    UNROLL
-    for (size_t i = 1; i < sizeof(c) / sizeof(c[0]); i++)
-        p = muladd(p, r, k(c[i]));
-    return p;
+    return POLYNOMIAL(r, c);
 }
 
-/* exp(t) as 2^n times what is returned, with z = n + MAGIC, for t from -FURTHEST to 0. */
-INLINE V exp_split(V t, V *z)
+/* t - n * ln(2), |t| <= FURTHEST, with n such that this is at most ln(2) / 2 to both sides of 0, and
+ * z = n + MAGIC. */
+INLINE V reduced(V t, V *z)
 {
     *z = muladd(t, k(LOG2_E), k(MAGIC));
     V n = *z - k(MAGIC);
-    return exp_reduced(muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t)));
+    return muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t));
+}
+
+/* exp(t) as 2^n times what is returned, with z = n + MAGIC, for |t| <= FURTHEST. */
+INLINE V exp_split(V t, V *z)
+{
+    return exp_reduced(reduced(t, z));
 }
 
 /* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once. */
 INLINE V exp_below(V t, V low)
 {
     V far = at_least(at_most(t, k(0)), k(LEAST_EXP));
-    V z = muladd(far, k(LOG2_E), k(MAGIC)), n = z - k(MAGIC);
-    V r = muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), far)) + low;
+    V z, r = reduced(far, &z) + low;
     V scaled = times_2_to(exp_reduced(r), z + k(UP)) * power_of_2(k(-UP));
     return scaled * muladd(far, k(0), k(1)); /* NaN stays NaN */
 }
@@ -109,11 +146,10 @@ INLINE V log_of(V a)
     M small = gt(k(SMALLEST), a);
     V z, m = split_exponent(pick(small, a * power_of_2(k(UP)), a), &z);
     V n = (z - k(MAGIC)) - pick(small, k(UP), k(0));
-    V q = ratio(m - k(1), m + k(1)), u = q * q, p = k(c[0]);
-    UNROLL
-    for (size_t i = 1; i < sizeof(c) / sizeof(c[0]); i++)
-        p = muladd(p, u, k(c[i]));
-    V log = muladd(n, k(LN2_HIGH), muladd(n, k(LN2_LOW), muladd(q * u, p, q + q)));
+    /* log(1 + f) = f - h + q * (h + R), h = f^2 / 2: f itself is exact. */
+    V f = m - k(1), q = ratio(f, m + k(1)), u = q * q, h = k(0.5f) * f * f;
+    V bend = h - muladd(q, muladd(u, POLYNOMIAL(u, c), h), n * k(LN2_LOW));
+    V log = muladd(n, k(LN2_HIGH), f - bend);
     log = pick(gt(a, k(0)), log, pick(gt(k(0), a), k((T)NAN), k(-(T)INFINITY)));
     log = pick(gt(a, k(LARGEST)), a, log);
     return log + muladd(pick(gt(absolute(a), k(LARGEST)), k(0), a), k(0), k(0)); /* NaN stays NaN */
@@ -160,4 +196,22 @@ INLINE V product_of_3(V a, V b, V m)
     V product = first * b;
     return __builtin_expect(all(usual), 1) ? product
                                            : pick(usual, product, scaled_product(a, b, m, k(0)));
+}
+
+/* dy * exp(x) where |x| > LATE_EXP, or x is NaN. */
+RARE V exp_product_late(V x, V dy)
+{
+    V z, power = exp_split(at_most(at_least(x, k(-FURTHEST)), k(FURTHEST)), &z);
+    V product = scaled_product(dy, k(1), power, z - k(MAGIC));
+    product = pick(gt(x, k(LARGEST)), dy * x, product);
+    return pick(gt(k(-LARGEST), x), dy * k(0), product);
+}
+
+/* dy * exp(x). */
+INLINE V exp_product(V x, V dy)
+{
+    V z, power = exp_split(x, &z);
+    V product = dy * times_2_to(power, z);
+    M usual = gt(k(LATE_EXP), absolute(x));
+    return __builtin_expect(all(usual), 1) ? product : pick(usual, product, exp_product_late(x, dy));
 }

@@ -8,7 +8,7 @@
 #define SIXTH_HIGH 0x1.5555555555555p-3
 #define SIXTH_LOW 0x1.5555555555555p-57
 #define BELOW_3 0x1.7ffffffffffffp1  /* the number before 3 */
-#define WHOLE 0x1p52                 /* from here on every number is an integer */
+#define NO_FRACTION 0x1p52           /* from here on every number is an integer */
 #define TWICE_OVERFLOWS 0x1p1022     /* about: beyond, twice that might */
 #define HALF_WAY 0x1p-512            /* brings such numbers to the middle of the range */
 #define TINY_DIFF 0x1p-766           /* below: its quotient by a number < 1 might be subnormal */
@@ -17,7 +17,7 @@
 #define SIXTH_HIGH 0x1.555554p-3f
 #define SIXTH_LOW 0x1.555556p-27f
 #define BELOW_3 0x1.7ffffep1f
-#define WHOLE 0x1p23f
+#define NO_FRACTION 0x1p23f
 #define TWICE_OVERFLOWS 0x1p126f
 #define HALF_WAY 0x1p-64f
 #define TINY_DIFF 0x1p-94f
@@ -34,12 +34,12 @@ INLINE V positive_part(V x) { return at_least(x, k(0)) + k(0); }
 /* a / 6 with the digits of 1/6 that do not fit in one number. Both parts are positive: -0 stays -0. */
 INLINE V sixth_of(V a) { return muladd(a, k(SIXTH_HIGH), a * k(SIXTH_LOW)); }
 
-/* To the nearest integer, ties to even: adding WHOLE leaves no digits behind the point. */
+/* To the nearest integer, ties to even: adding NO_FRACTION leaves no digits behind the point. */
 INLINE V nearest_integer(V x)
 {
-    V size = absolute(x), whole = (size + k(WHOLE)) - k(WHOLE);
+    V size = absolute(x), whole = (size + k(NO_FRACTION)) - k(NO_FRACTION);
     V near = pick(gt(size, k(0.5f)), pick(gt(k(0), x), -whole, whole), x * k(0)); /* keeps -0 */
-    return pick(gt(k(WHOLE), size), near, x);
+    return pick(gt(k(NO_FRACTION), size), near, x);
 }
 
 /* 2 * a * b, rounded once: the factor that can take it is doubled. */

@@ -21,6 +21,7 @@
 #define INLINE static inline
 #define RARE static
 #define UNROLL
+#define EVERY
 #include "core/limits.h"
 #include "cpu/lanes_scalar.h"
 #include "formulas.h"

@@ -48,6 +48,24 @@ static inline number number_from(double a)
     return result;
 }
 
+enum {
+    NUMBER_HAS_SPARE_DIGITS = 1
+};
+
+static inline number number_from_long(long double a)
+{
+    number result = number_fresh();
+    mpfr_set_ld(result, a, MPFR_RNDN);
+    return result;
+}
+
+static inline number number_pi(void)
+{
+    number result = number_fresh();
+    mpfr_const_pi(result, MPFR_RNDN);
+    return result;
+}
+
 static inline long double number_value(number a) { return mpfr_get_ld(a, MPFR_RNDN); }
 
 #define BINARY(name, function)                        \
@@ -73,6 +91,8 @@ BINARY(number_divide, mpfr_div)
 UNARY(number_log, mpfr_log)
 UNARY(number_log_1_plus, mpfr_log1p)
 UNARY(number_root, mpfr_sqrt)
+UNARY(number_exp_less_1, mpfr_expm1)
+UNARY(number_complement_of_error, mpfr_erfc)
 #undef UNARY
 
 /* The exponential of a finite number is never 0, not even after a few products: a sign would be
@@ -87,6 +107,18 @@ static inline number number_exp(number a)
     if (mpfr_number_p(a) && (mpfr_zero_p(result) || mpfr_get_exp(result) < LEAST))
         mpfr_set_ui_2exp(result, 1, LEAST, MPFR_RNDN);
     return result;
+}
+
+static inline number number_exp_product(number a, number b)
+{
+    return number_exp(number_multiply(a, b));
+}
+
+static inline number number_normal(number a)
+{
+    number half = number_from(0.5), z = number_multiply(a, number_root(half));
+    z = number_subtract(number_from(0), z);
+    return number_multiply(half, number_complement_of_error(z));
 }
 
 /* Exact for products of doubles. */
