@@ -262,6 +262,14 @@ static void the_stated_bounds_of_sums_say_so(void **state)
 
 /* ---- no elements, no dims ----------------------------------------------------------------- */
 
+static bool has_labels(const vjp_op_info *op)
+{
+    for (int32_t t = 0; t < op->ninputs; t++)
+        if (strcmp(vjp_op_tensor(op, t)->name, "label") == 0)
+            return true;
+    return false;
+}
+
 static void every_operator_accepts_tensors_without_elements(void **state)
 {
     (void)state;
@@ -275,6 +283,8 @@ static void every_operator_accepts_tensors_without_elements(void **state)
             char reason[VJP_REASON_SIZE] = "";
             vjp_plan *plan = NULL;
             problem_contiguous(&p, VJP_F32, VJP_F32, 3, shapes[s], 3, shapes[s]);
+            if (tensor_count(&p.tensors[0]) == 0 && has_labels(p.op))
+                continue; /* no label of a row without classes is in range */
             for (int32_t i = 0; i < p.ntensors; i++) {
                 void *data = tensor_count(&p.tensors[i]) > 0 ? rows[i] : NULL;
                 if (i < p.op->ninputs)

@@ -20,17 +20,22 @@
 /* ---- the folder ---------------------------------------------------------------------------- */
 
 static char folder[] = "vjp-test-XXXXXX";
+static bool folder_is_open; /* nothing is removed from any other */
 
 int folder_open(void **state)
 {
     (void)state;
-    return mkdtemp(folder) == NULL || chdir(folder) != 0;
+    folder_is_open = mkdtemp(folder) != NULL && chdir(folder) == 0;
+    return !folder_is_open;
 }
 
 int folder_close(void **state)
 {
     (void)state;
+    if (!folder_is_open)
+        return 0;
     folder_clear();
+    folder_is_open = false;
     return chdir("..") != 0 || rmdir(folder) != 0;
 }
 
@@ -39,6 +44,7 @@ static int visit_files(bool remove_them)
 {
     DIR *dir = opendir(".");
     int count = 0;
+    assert_true(folder_is_open);
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
