@@ -116,7 +116,7 @@ INLINE V gelu_erf_of(V x)
 {
     V a = absolute(x), z, power = bell(a, &z);
     V p = times_2_to(power, z) * gelu_tail(a, gelu_place(a), GELU_CAREFUL);
-    V y = x * pick(gt(k(0), x), p, k(1) - p);
+    V y = pick(gt(k(0), x), x * p, muladd(-x, p, x));
     M usual = gt(k(GELU_LATE), a);
     return __builtin_expect(all(usual), 1) ? y : pick(usual, y, gelu_erf_late(x));
 }
