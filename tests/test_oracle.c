@@ -241,6 +241,55 @@ static void the_oracle_agrees_with_mpfr(void **state)
     exact_close();
 }
 
+/* Next to a root of a slope the oracle allows itself nothing more than elsewhere. */
+static void compare_next_to_root(void *user, int32_t output, int64_t index, mpfr_srcptr exact)
+{
+    differences *d = user;
+    long double value = d->values[output][index], is = mpfr_get_ld(exact, MPFR_RNDN);
+    long double allowed = dtype_ulp(VJP_F64, is) / 100;
+    if (!(fabsl(value - is) <= allowed) || !(d->within[output][index].own <= allowed))
+        fail_msg("%s: %La, by MPFR %La", d->p->op->name, value, is);
+    d->compared++;
+}
+
+/* From the double next to the root outwards. */
+static void check_next_to_root(problem *p, double root)
+{
+    static differences d;
+    enum {
+        STEPS = 50
+    };
+    double x[2 * STEPS], g[2 * STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        double distance = ldexp(root, i - 53) / 3;
+        x[2 * i] = root + distance;
+        x[2 * i + 1] = root - distance;
+        g[2 * i] = g[2 * i + 1] = 1;
+    }
+    problem_contiguous(p, VJP_F64, VJP_F64, 1, (int64_t[]){ 2 * STEPS }, 0, NULL);
+    const double *inputs[] = { x, g };
+    d.p = p;
+    d.compared = 0;
+    oracle_answer(p, inputs, keep_value, &d);
+    exact_answer(p, inputs, compare_next_to_root, &d);
+    assert_int_equal(d.compared, 2 * STEPS);
+    exact_close();
+}
+
+static void slopes_keep_their_digits_next_to_their_roots(void **state)
+{
+    (void)state;
+    problem mish = problem_start("mish_backward"), silu = problem_start("silu_backward");
+    problem swish = silu, erf_form = problem_start("gelu_backward"), tanh_form = erf_form;
+    problem_add_attr(&swish, vjp_attr_f64("alpha", 1.702));
+    problem_add_attr(&tanh_form, vjp_attr_str("mode", "gelu_tanh"));
+    check_next_to_root(&mish, -1.1924312145154952121);
+    check_next_to_root(&silu, -1.2784645427610737951);
+    check_next_to_root(&swish, -1.2784645427610737951 / 1.702);
+    check_next_to_root(&erf_form, -0.75179152469356445746);
+    check_next_to_root(&tanh_form, -0.75246142207101625849);
+}
+
 /* ---- formats ------------------------------------------------------------------------------ */
 
 static void sixteen_bits_survive_the_way_there_and_back(void **state)
@@ -319,6 +368,7 @@ int main(void)
         cmocka_unit_test(sigmoid_from_its_result_is_sigmoid_from_its_input),
         cmocka_unit_test(softmax_agrees_with_difference_quotients),
         cmocka_unit_test(the_oracle_agrees_with_mpfr),
+        cmocka_unit_test(slopes_keep_their_digits_next_to_their_roots),
         cmocka_unit_test(sixteen_bits_survive_the_way_there_and_back),
         cmocka_unit_test(rounding_is_to_nearest_even),
         cmocka_unit_test(formats_have_their_limits),

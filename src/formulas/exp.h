@@ -83,6 +83,13 @@ INLINE parts product_in_parts(V a, V a_low, V x)
     return in_parts(high, muladd(a_low, x, muladd(a, x, -high)));
 }
 
+/* a + b. */
+INLINE parts sum_in_parts(V a, V b)
+{
+    V high = a + b, back = high - a;
+    return in_parts(high, (a - (high - back)) + (b - back));
+}
+
 /* exp(r) for |r| <= ln(2) / 2. */
 INLINE V exp_reduced(V r)
 {

@@ -41,7 +41,7 @@ INLINE gate gate_of(V x, V v, V share, V left, M late, V z)
     return made;
 }
 
-INLINE gate silu_gate(V x, V alpha, V alpha_low)
+INLINE gate silu_gate(V x, V alpha, V alpha_low, V alpha_rest)
 {
     parts v = product_in_parts(alpha, alpha_low, x);
     logistic s;
@@ -54,7 +54,8 @@ INLINE gate silu_gate(V x, V alpha, V alpha_low)
     fading f = fading_of(power, z, late);
     s.e = f.e;
     V share = ratio(pick(s.negative, f.scaled, k(1)), k(1) + f.e);
-    return gate_of(x, v.high, share, silu_slope_left(s, f.scaled), late, z);
+    V left = silu_slope_left(s, f.scaled, x, alpha, alpha_low, alpha_rest);
+    return gate_of(x, v.high, share, left, late, z);
 }
 
 INLINE gate gelu_erf_gate(V x)
@@ -62,7 +63,7 @@ INLINE gate gelu_erf_gate(V x)
     V a = at_most(absolute(x), k(GELU_FURTHEST)), z, power = bell(a, &z);
     M late = gt(a, k(GELU_LATE));
     fading f = fading_of(power, z, late);
-    V tail = f.scaled * gelu_tail(a, gelu_place(a));
+    V tail = f.scaled * gelu_tail(a, gelu_place(a), 1);
     V share = pick(gt(k(0), x), tail, k(1) - pick(late, k(0), tail));
     return gate_of(x, x, share, f.scaled * gelu_bend(a), late, z);
 }
@@ -118,19 +119,20 @@ INLINE V below_limit(V value, V x, V limit)
 
 INLINE V swiglu_value(V gate_in, V up, V alpha, V alpha_low, V limit, V bias)
 {
-    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low);
+    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low, k(0));
     return gated_value(g, at_most(at_least(up, -limit), limit) + bias);
 }
 
-INLINE V swiglu_diff_gate(V gate_in, V up, V dy, V alpha, V alpha_low, V limit, V bias)
+INLINE V swiglu_diff_gate(V gate_in, V up, V dy, V alpha, V alpha_low, V alpha_rest, V limit,
+                          V bias)
 {
-    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low);
+    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low, alpha_rest);
     V clamped = at_most(at_least(up, -limit), limit);
     return below_limit(gated_diff_gate(g, clamped + bias, dy), gate_in, limit);
 }
 
-INLINE V swiglu_diff_up(V gate_in, V up, V dy, V alpha, V alpha_low, V limit)
+INLINE V swiglu_diff_up(V gate_in, V up, V dy, V alpha, V alpha_low, V alpha_rest, V limit)
 {
-    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low);
+    gate g = silu_gate(at_most(gate_in, limit), alpha, alpha_low, alpha_rest);
     return below_limit(gated_diff_up(g, dy), absolute(up), limit);
 }

@@ -7,12 +7,14 @@
 
 #if VJPI_COMPUTE_F64
 #define GELU_K 4
+#define GELU_CAREFUL 1    /* the rounding of y counts also for a < GELU_LATE */
 #define GELU_LATE 34     /* beyond: exp(-a^2 / 2) < 2^-833, and 1 - it is 1 */
 #define GELU_FURTHEST 66 /* beyond: 0 even times the largest diff_dst and the largest up */
 #define GELU_ROOT_HIGH 0x1.80ead197f00b4p-1
 #define GELU_ROOT_LOW (-0x1.13e74c58cada8p-56)
 #else
 #define GELU_K 3
+#define GELU_CAREFUL 0
 #define GELU_LATE 11
 #define GELU_FURTHEST 24
 #define GELU_ROOT_HIGH 0x1.80ead2p-1f
@@ -27,33 +29,32 @@ INLINE V bell(V a, V *z)
     return exp_reduced(muladd(low, k(-0.5f), reduced(q * k(-0.5f), z)));
 }
 
-/* Phi(-a) / exp(-a^2 / 2). 1 / (a + K) is (1 - y) / 2K but for the rounding of y, which costs digits far
- * out. In f64 it is put back; in f32 the results are subnormal before that matters. */
-INLINE V gelu_tail(V a, V y)
+/* Phi(-a) / exp(-a^2 / 2). 2K / (a + K) is 1 - y but for the rounding of y, which costs digits far out:
+ * if `careful`, it is put back. */
+INLINE V gelu_tail(V a, V y, int careful)
 {
 #if VJPI_COMPUTE_F64
     static const T c[] = {
-        -0x1.fcb578002d7dp-32, -0x1.1cc2a99961b73p-29, 0x1.1bbf10df7cf2ap-30,
-        0x1.3304d14462a13p-26, 0x1.f2b1e969e2887p-27, -0x1.6227a525b0687p-24,
-        -0x1.4eb8d3e1422fbp-23, 0x1.20cf31cdebfe8p-22, 0x1.1250f5193eb38p-20,
-        -0x1.5127c1a531d24p-21, -0x1.8d4cc66554c78p-18, 0x1.806797d6f85f6p-21,
-        0x1.26d09eee80156p-15, -0x1.00199dc53f466p-19, -0x1.e4a4255011402p-13,
-        0x1.17a4ab35c3155p-13, 0x1.ab825fbf8970ap-10, -0x1.c81719d0dedacp-9,
-        -0x1.ee27610476a3cp-8, 0x1.eec4cc3e49cd9p-5, -0x1.7dff2bff683cp-3, 0x1.8c6dbf2cfc2d4p-2,
-        -0x1.373e3a893c28ap-1, 0x1.82b4bb8c94dcep-1
+        -0x1.fcb578002d7dp-35, -0x1.1cc2a99961b73p-32, 0x1.1bbf10df7cf2ap-33,
+        0x1.3304d14462a13p-29, 0x1.f2b1e969e2887p-30, -0x1.6227a525b0687p-27,
+        -0x1.4eb8d3e1422fbp-26, 0x1.20cf31cdebfe8p-25, 0x1.1250f5193eb38p-23,
+        -0x1.5127c1a531d24p-24, -0x1.8d4cc66554c78p-21, 0x1.806797d6f85f6p-24,
+        0x1.26d09eee80156p-18, -0x1.00199dc53f466p-22, -0x1.e4a4255011402p-16,
+        0x1.17a4ab35c3155p-16, 0x1.ab825fbf8970ap-13, -0x1.c81719d0dedacp-12,
+        -0x1.ee27610476a3cp-11, 0x1.eec4cc3e49cd9p-8, -0x1.7dff2bff683cp-6, 0x1.8c6dbf2cfc2d4p-5,
+        -0x1.373e3a893c28ap-4, 0x1.82b4bb8c94dcep-4
     };
-    const T half = (T)0.5 / GELU_K;
-    V inverse = muladd(-y, k(half), k(half));
-    inverse = muladd(muladd(-inverse, a + k(GELU_K), k(1)), inverse, inverse);
-    return inverse * POLYNOMIAL(y, c);
 #else
     static const T c[] = { 0x1.1813dap-17f, 0x1.618968p-16f, -0x1.4ebdfap-15f, -0x1.66d7f8p-13f,
                            0x1.655cc2p-13f, 0x1.30645ap-10f, -0x1.c91806p-10f, -0x1.021d94p-7f,
                            0x1.3a0dp-5f, -0x1.5bb438p-4f, 0x1.f1b89cp-4f };
-    V p = POLYNOMIAL(y, c); /* F(y) / 2K */
-    (void)a;
-    return muladd(-y, p, p);
 #endif
+    const T whole = 2 * GELU_K;
+    V p = POLYNOMIAL(y, c); /* F(y) / 2K */
+    if (!careful)
+        return muladd(-y, p, p);
+    V rest = k(1) - y;
+    return p * muladd(muladd(-rest, a + k(GELU_K), k(whole)) * k(1 / whole), rest, rest);
 }
 
 /* The slope at -a over (root - a) exp(-a^2 / 2). */
@@ -101,7 +102,7 @@ INLINE V gelu_far(V x, V g, V m, V z, V whole)
 RARE V gelu_erf_late(V x)
 {
     V a = at_most(absolute(x), k(GELU_FURTHEST)), z, power = bell(a, &z);
-    return gelu_far(x, nearest_finite(x), power * gelu_tail(a, gelu_place(a)), z, x);
+    return gelu_far(x, nearest_finite(x), power * gelu_tail(a, gelu_place(a), 1), z, x);
 }
 
 RARE V gelu_erf_vjp_late(V x, V dy)
@@ -114,8 +115,8 @@ RARE V gelu_erf_vjp_late(V x, V dy)
 INLINE V gelu_erf_of(V x)
 {
     V a = absolute(x), z, power = bell(a, &z);
-    V p = times_2_to(power, z) * gelu_tail(a, gelu_place(a));
-    V y = x * pick(gt(k(0), x), p, k(1) - p);
+    V p = times_2_to(power, z) * gelu_tail(a, gelu_place(a), GELU_CAREFUL);
+    V y = pick(gt(k(0), x), x * p, muladd(-x, p, x));
     M usual = gt(k(GELU_LATE), a);
     return __builtin_expect(all(usual), 1) ? y : pick(usual, y, gelu_erf_late(x));
 }

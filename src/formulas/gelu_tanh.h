@@ -53,11 +53,11 @@ INLINE V gelu_tanh_power(V a, V *z)
     V q = a * a, q_low = muladd(a, a, -q);
     V p = k(GELU_K2_HIGH) * q, p_low = muladd(k(GELU_K2_HIGH), q, -p);
     p_low = muladd(k(GELU_K2_LOW), q, muladd(k(GELU_K2_HIGH), q_low, p_low));
-    V b = p + k(GELU_K1_HIGH), back = b - p;
-    V b_low = ((p - (b - back)) + (k(GELU_K1_HIGH) - back)) + (p_low + k(GELU_K1_LOW));
-    *z = muladd(-a, b, k(MAGIC));
+    parts b = sum_in_parts(p, k(GELU_K1_HIGH));
+    V b_low = b.low + (p_low + k(GELU_K1_LOW));
+    *z = muladd(-a, b.high, k(MAGIC));
     V n = *z - k(MAGIC);
-    return exp2_reduced(muladd(-a, b_low, muladd(-a, b, -n)));
+    return exp2_reduced(muladd(-a, b_low, muladd(-a, b.high, -n)));
 }
 
 /* The slope near its root: t * Q(t), t the distance from the root. */

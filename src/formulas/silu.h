@@ -4,11 +4,15 @@
 #if VJPI_COMPUTE_F64
 #define SILU_ROOT_HIGH (-0x1.474973c84120bp+0)
 #define SILU_ROOT_LOW (-0x1.f8d74bc9ac154p-54)
+#define SILU_ROOT_REST (-0x1.44a50180ba78p-108)
 #define SILU_WINDOW 0.25
+#define SILU_CLOSE 0x1p-46 /* below: the distance from the root needs more care */
 #else
 #define SILU_ROOT_HIGH (-0x1.474974p+0f)
 #define SILU_ROOT_LOW 0x1.bdf6fap-27f
+#define SILU_ROOT_REST 0x1.03945ap-53f
 #define SILU_WINDOW 0.4f
+#define SILU_CLOSE 0x1p-18f
 #endif
 
 /* silu' near its root: t * Q(t), t the distance from the root: no digit is lost by subtraction. */
@@ -86,19 +90,39 @@ INLINE V silu_of(V x, parts v)
                : pick(usual, y, fading_product(x, v, nearest_finite(x), k(1), x));
 }
 
-/* silu' at t = -|v|. `scaled` is e, or what is left of it if its power of two is to be applied last. */
-INLINE V silu_slope_left(logistic s, V scaled)
+/* The distance of -|alpha * x| from silu's root, right to the last digit also where it is tiny: nothing
+ * that is lost on the way is left out, and alpha has three parts. */
+RARE V silu_distance(V x, V alpha, V alpha_low, V alpha_rest)
+{
+    V v = alpha * x, low = alpha_low * x;
+    V sign = pick(gt(v, k(0)), k(-1), k(1));
+    parts sum = sum_in_parts(sign * muladd(alpha, x, -v), sign * low);
+    parts rest = sum_in_parts(sum.high, k(-SILU_ROOT_LOW));
+    V last = sign * muladd(alpha_rest, x, muladd(alpha_low, x, -low));
+    V lost = (sum.low + rest.low) + (last - k(SILU_ROOT_REST));
+    return ((-absolute(v) - k(SILU_ROOT_HIGH)) + rest.high) + lost;
+}
+
+/* silu' at t = -|v|, v = alpha * x. `scaled` is e, or what is left of it if its power of two is to be
+ * applied last. */
+INLINE V silu_slope_left(logistic s, V scaled, V x, V alpha, V alpha_low, V alpha_rest)
 {
     V f = ratio(scaled * ((k(1) + s.t) + (s.e + s.t_low)), muladd(s.e, k(2) + s.e, k(1)));
     V distance = (s.t - k(SILU_ROOT_HIGH)) + (s.t_low - k(SILU_ROOT_LOW));
+    M usual = gt(absolute(distance), k(SILU_CLOSE));
+    distance = __builtin_expect(all(usual), 1)
+                   ? distance
+                   : pick(usual, distance, silu_distance(x, alpha, alpha_low, alpha_rest));
     return pick(gt(k(SILU_WINDOW), absolute(distance)), silu_slope_near_root(distance), f);
 }
 
-/* dy * silu'(v): silu'(v) + silu'(-v) = 1. */
-INLINE V silu_vjp(V x, parts v, V dy)
+/* dy * silu'(alpha * x): silu'(v) + silu'(-v) = 1. */
+INLINE V silu_vjp(V x, V dy, V alpha, V alpha_low, V alpha_rest)
 {
+    parts v = product_in_parts(alpha, alpha_low, x);
     logistic s = logistic_of(v);
-    V left = silu_slope_left(s, s.e), dx = dy * pick(s.negative, left, k(1) - left);
+    V left = silu_slope_left(s, s.e, x, alpha, alpha_low, alpha_rest);
+    V dx = dy * pick(s.negative, left, k(1) - left);
     M usual = gt(s.t, k(-LATE));
     return __builtin_expect(all(usual), 1)
                ? dx
