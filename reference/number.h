@@ -26,18 +26,21 @@ static inline number number_root(number a) { return sqrtl(a); }
 static inline number number_exp_less_1(number a) { return expm1l(a); }
 static inline number number_pi(void) { return 3.14159265358979323846264338327950288L; }
 
-/* The exponential of a finite number is never 0, not even after a few products, else an infinite
- * gradient would become NaN. */
+/* The exponential of a finite number is never 0 nor infinite, not even after a few products, else an
+ * infinite gradient or one of 0 would become NaN. */
 static inline number number_exp(number a)
 {
+    const number least = 0x1p-12000L, most = 0x1p12000L;
     number e = expl(a);
-    return e < 0x1p-12000L && isfinite(a) ? 0x1p-12000L : e;
+    if (!isfinite(a))
+        return e;
+    return e < least ? least : e > most ? most : e;
 }
 
 /* exp(a * b): a rounding of the product would cost its size in ULP. */
 static inline number number_exp_product(number a, number b)
 {
-    number product = a * b, lost = isfinite(product) ? fmal(a, b, -product) : 0;
+    number product = a * b, lost = fabsl(product) < 12000 ? fmal(a, b, -product) : 0;
     return number_exp(product) * (1 + lost);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* smooth.h - operators with an exponential or a logarithm. Part of forward.h. */
 
-static int is_negative_number(number a) { return number_value(a) < 0; }
+static int is_negative_number(number a) { return signbit(number_value(a)) != 0; }
 
 /* ---- sigmoid ------------------------------------------------------------------------------ */
 

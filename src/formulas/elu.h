@@ -6,7 +6,7 @@
 RARE V elu_late(parts v, V steep)
 {
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
-    V z, power = exp_reduced(reduced(at_most(v.high, k(FURTHEST)), &z) + low);
+    V z, power = exp_reduced(reduced_parts(at_most(v.high, k(FURTHEST)), low, &z));
     return scaled_product(steep, k(1), power, z - k(MAGIC));
 }
 
@@ -15,7 +15,7 @@ INLINE V elu_of(V x, V scale, parts steep, V slope, V input_scale, V input_scale
 {
     M right = gt(x, k(0));
     parts v = product_in_parts(input_scale, input_scale_low, x);
-    V t = pick(right, k(0), v.high), z, r = reduced(t, &z) + v.low;
+    V t = pick(right, k(0), v.high), z, r = reduced_parts(t, v.low, &z);
     V m = pick(gt(k(-TANH_FULL), t), k(-1), expm1_reduced(r, z));
     V left = muladd(m, steep.high, m * steep.low);
     M usual = gt(k(LATE_EXP), t);
@@ -29,7 +29,7 @@ RARE V elu_vjp_late(V x, parts v, V dy, V slope)
 {
     V z, t = at_most(at_least(v.high, k(-FURTHEST)), k(FURTHEST));
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
-    V power = exp_reduced(reduced(t, &z) + low);
+    V power = exp_reduced(reduced_parts(t, low, &z));
     V product = scaled_product(dy, slope, power, z - k(MAGIC));
     V end = pick(gt(v.high, k(0)), v.high, k(0)); /* exp at an infinity */
     return pick(both(gt(absolute(x), k(LARGEST)), gt(absolute(v.high), k(LARGEST))),
@@ -42,7 +42,7 @@ INLINE V elu_vjp(V x, V dy, V scale, parts slope, V input_scale, V input_scale_l
     const T far = (T)(1 << 30);
     M right = gt(x, k(0));
     parts v = product_in_parts(input_scale, input_scale_low, x);
-    V t = pick(right, k(0), v.high), z, power = exp_reduced(reduced(t, &z) + v.low);
+    V t = pick(right, k(0), v.high), z, power = exp_reduced(reduced_parts(t, v.low, &z));
     V e = times_2_to(power, z);
     V dx = dy * muladd(e, slope.high, e * slope.low);
     V limit = pick(both(gt(absolute(slope.high), k(1 / far)), gt(k(far), absolute(slope.high))),

@@ -107,8 +107,16 @@ INLINE V exp_reduced(V r)
     return POLYNOMIAL(r, c);
 }
 
-/* t - n * ln(2), |t| <= FURTHEST, with n such that this is at most ln(2) / 2 to both sides of 0, and
- * z = n + MAGIC. */
+/* t + low - n * ln(2), |t| <= FURTHEST, rounded once, with n such that this is at most ln(2) / 2 to both
+ * sides of 0, and z = n + MAGIC. */
+INLINE V reduced_parts(V t, V low, V *z)
+{
+    *z = muladd(t, k(LOG2_E), k(MAGIC));
+    V n = *z - k(MAGIC);
+    return muladd(n, k(-LN2_HIGH), t) + muladd(n, k(-LN2_LOW), low);
+}
+
+/* The same for low = 0. */
 INLINE V reduced(V t, V *z)
 {
     *z = muladd(t, k(LOG2_E), k(MAGIC));
@@ -126,7 +134,7 @@ INLINE V exp_split(V t, V *z)
 INLINE V exp_below(V t, V low)
 {
     V far = at_least(at_most(t, k(0)), k(LEAST_EXP));
-    V z, r = reduced(far, &z) + low;
+    V z, r = reduced_parts(far, low, &z);
     V scaled = times_2_to(exp_reduced(r), z + k(UP)) * power_of_2(k(-UP));
     return scaled * muladd(far, k(0), k(1)); /* NaN stays NaN */
 }

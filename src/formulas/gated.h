@@ -49,7 +49,7 @@ INLINE gate silu_gate(V x, V alpha, V alpha_low, V alpha_rest)
     s.t = at_least(-absolute(v.high), k(-GATED_FURTHEST));
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
     s.t_low = pick(s.negative, low, -low);
-    V z, power = exp_reduced(reduced(s.t, &z) + s.t_low);
+    V z, power = exp_reduced(reduced_parts(s.t, s.t_low, &z));
     M late = gt(k(-LATE), s.t);
     fading f = fading_of(power, z, late);
     s.e = f.e;

@@ -25,8 +25,8 @@
  * its size in ULP. */
 INLINE V bell(V a, V *z)
 {
-    V q = a * a, low = muladd(a, a, -q);
-    return exp_reduced(muladd(low, k(-0.5f), reduced(q * k(-0.5f), z)));
+    V other = a * k(-0.5f), t = a * other;
+    return exp_reduced(reduced_parts(t, muladd(a, other, -t), z));
 }
 
 /* Phi(-a) / exp(-a^2 / 2). 2K / (a + K) is 1 - y but for the rounding of y, which costs digits far out:
@@ -116,7 +116,7 @@ INLINE V gelu_erf_of(V x)
 {
     V a = absolute(x), z, power = bell(a, &z);
     V p = times_2_to(power, z) * gelu_tail(a, gelu_place(a), GELU_CAREFUL);
-    V y = pick(gt(k(0), x), x * p, muladd(-x, p, x));
+    V y = pick(gt(x, k(0)), muladd(-x, p, x), x * p);
     M usual = gt(k(GELU_LATE), a);
     return __builtin_expect(all(usual), 1) ? y : pick(usual, y, gelu_erf_late(x));
 }

@@ -42,7 +42,7 @@ RARE V fading_product(V x, parts v, V g, V factor, V whole)
 {
     V z, t = at_least(at_most(v.high, k(0)), k(-FURTHEST));
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
-    V power = exp_reduced(reduced(t, &z) + low);
+    V power = exp_reduced(reduced_parts(t, low, &z));
     V product = scaled_product(g, k(1), power * factor, z - k(MAGIC));
     M gone = both(gt(k(-LARGEST), v.high), gt(absolute(x), k(LARGEST)));
     product = pick(gone, g * with_sign(k(0), factor), product);
@@ -62,7 +62,7 @@ INLINE logistic logistic_of(parts v)
     made.negative = gt(k(0), v.high);
     made.t = -absolute(v.high);
     made.t_low = pick(made.negative, v.low, -v.low);
-    V power = exp_reduced(reduced(made.t, &z) + made.t_low);
+    V power = exp_reduced(reduced_parts(made.t, made.t_low, &z));
     made.e = times_2_to(power, z);
     return made;
 }

@@ -95,17 +95,21 @@ UNARY(number_exp_less_1, mpfr_expm1)
 UNARY(number_complement_of_error, mpfr_erfc)
 #undef UNARY
 
-/* The exponential of a finite number is never 0, not even after a few products: a sign would be
- * lost. */
+/* The exponential of a finite number is never 0 nor infinite, not even after a few products: a sign
+ * would be lost. */
 static inline number number_exp(number a)
 {
     enum {
-        LEAST = -1000000
+        MOST = 1000000
     };
     number result = number_fresh();
     mpfr_exp(result, a, MPFR_RNDN);
-    if (mpfr_number_p(a) && (mpfr_zero_p(result) || mpfr_get_exp(result) < LEAST))
-        mpfr_set_ui_2exp(result, 1, LEAST, MPFR_RNDN);
+    if (!mpfr_number_p(a))
+        return result;
+    if (mpfr_zero_p(result) || (mpfr_number_p(result) && mpfr_get_exp(result) < -MOST))
+        mpfr_set_ui_2exp(result, 1, -MOST, MPFR_RNDN);
+    if (mpfr_inf_p(result) || mpfr_get_exp(result) > MOST)
+        mpfr_set_ui_2exp(result, 1, MOST, MPFR_RNDN);
     return result;
 }
 
