@@ -45,13 +45,14 @@ static inline number number_exp_product(number a, number b)
 }
 
 /* The normal distribution, by its complement at -a / sqrt(2): the root in two parts, and what the
- * division lost put back, for the same reason. */
+ * division lost put back, for the same reason. Never 0 at a finite number, as the exponential. */
 static inline number number_normal(number a)
 {
     const number high = 0xb504f333f9de6484p-63L, low = 0xb2fb1366ea957d3ep-128L;
     number z = -a / high, slope = -2 / sqrtl(number_pi()) * expl(-z * z);
     number lost = isfinite(a) ? (fmal(-z, high, -a) - z * low) / high : 0;
-    return 0.5L * (erfcl(z) + slope * lost);
+    number share = 0.5L * (erfcl(z) + slope * lost);
+    return isfinite(a) && share < 0x1p-12000L ? 0x1p-12000L : share;
 }
 
 /* Numbers made since a mark are given back; long doubles need not be. */

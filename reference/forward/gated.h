@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gated.h - units that multiply one input by an activation of another. Part of forward.h. */
 
-/* min(a, limit) and max(a, -limit), which are constants from there on. NaN has a gradient of NaN. */
+/* min(a, limit) and max(a, -limit), which are constants from there on; a limit of 0 keeps the sign of
+ * a. NaN has a gradient of NaN. */
+static dual end_at(dual a, double limit)
+{
+    return number_value(a.value) == limit ? constant(a.value) : plain(limit);
+}
+
 static dual at_most(dual a, double limit)
 {
     if (isnan(number_value(a.value)) && isfinite(limit))
         return chain(a.value, a, a.value);
-    return number_value(a.value) >= limit && isfinite(limit) ? plain(limit) : a;
+    return number_value(a.value) >= limit && isfinite(limit) ? end_at(a, limit) : a;
 }
 
 static dual at_least_minus(dual a, double limit)
 {
-    return number_value(a.value) <= -limit && isfinite(limit) ? plain(-limit) : a;
+    return number_value(a.value) <= -limit && isfinite(limit) ? end_at(a, -limit) : a;
 }
 
 static dual swiglu(const scene *s)

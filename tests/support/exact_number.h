@@ -95,15 +95,13 @@ UNARY(number_exp_less_1, mpfr_expm1)
 UNARY(number_complement_of_error, mpfr_erfc)
 #undef UNARY
 
-/* The exponential of a finite number is never 0 nor infinite, not even after a few products: a sign
+/* A positive function of a finite number is never 0 nor infinite, not even after a few products: a sign
  * would be lost. */
-static inline number number_exp(number a)
+static inline number number_kept_positive(number result, number a)
 {
     enum {
         MOST = 1000000
     };
-    number result = number_fresh();
-    mpfr_exp(result, a, MPFR_RNDN);
     if (!mpfr_number_p(a))
         return result;
     if (mpfr_zero_p(result) || (mpfr_number_p(result) && mpfr_get_exp(result) < -MOST))
@@ -111,6 +109,13 @@ static inline number number_exp(number a)
     if (mpfr_inf_p(result) || mpfr_get_exp(result) > MOST)
         mpfr_set_ui_2exp(result, 1, MOST, MPFR_RNDN);
     return result;
+}
+
+static inline number number_exp(number a)
+{
+    number result = number_fresh();
+    mpfr_exp(result, a, MPFR_RNDN);
+    return number_kept_positive(result, a);
 }
 
 static inline number number_exp_product(number a, number b)
@@ -122,7 +127,7 @@ static inline number number_normal(number a)
 {
     number half = number_from(0.5), z = number_multiply(a, number_root(half));
     z = number_subtract(number_from(0), z);
-    return number_multiply(half, number_complement_of_error(z));
+    return number_kept_positive(number_multiply(half, number_complement_of_error(z)), a);
 }
 
 /* Exact for products of doubles. */
