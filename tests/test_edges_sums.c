@@ -3,6 +3,7 @@
  * no elements or no dims, for all.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "contexts.h"

@@ -113,12 +113,16 @@ static void merge(vjpi_loop *loop)
     loop->ndim = loop->ndim > 0 ? kept + 1 : 0;
 }
 
-/* The operand that the loop's order follows. */
+/* The operand that the loop's order follows. Sums must not change with an output that the caller may
+ * leave out: where there are any, it is one that is always there. */
 static int32_t leading_operand(const vjpi_call *call)
 {
-    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++)
-        if (call->op->roles[i] == VJPI_FULL && vjpi_has(call->facts, i))
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
+        bool optional = call->op->tensors[i].flags & VJP_TENSOR_OPTIONAL;
+        if (call->op->roles[i] == VJPI_FULL && vjpi_has(call->facts, i) &&
+            !(call->sums && optional))
             return i;
+    }
     return 0;
 }
 

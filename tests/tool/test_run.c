@@ -67,6 +67,29 @@ static void make_dense(vjp_tensor *tensor, bool fortran)
     }
 }
 
+/* Outputs as the program makes them where no option says so: of the dtype and the shape of the input
+ * that they go with; without that parameter, of the shape of a row. */
+static void follow_inputs(problem *p)
+{
+    for (int32_t o = p->op->ninputs; o < p->ntensors; o++) {
+        const vjp_tensor_info *output = vjp_op_tensor(p->op, o);
+        int found = 0;
+        for (int32_t i = 0; i < p->op->ninputs && !found; i++) {
+            const vjp_tensor_info *input = vjp_op_tensor(p->op, i);
+            found = input->dtype_rule == output->dtype_rule &&
+                    input->shape_rule == output->shape_rule && problem_has(p, i);
+            if (found)
+                p->tensors[o].dtype = p->tensors[i].dtype;
+        }
+        if (!found && output->shape_rule == VJP_SHAPE_PARAM) {
+            int64_t shape[VJP_MAX_DIMS];
+            int32_t ndim =
+                problem_axis_shape(p, p->tensors[0].ndim, p->tensors[0].shape, shape);
+            vjp_tensor_contiguous(p->tensors[0].dtype, ndim, shape, &p->tensors[o]);
+        }
+    }
+}
+
 /* A random problem with the layouts that files have. Bit i of `fortran` is the order of tensor i;
  * outputs are always in C order. */
 static problem file_problem(const char *op, case_dtypes pair, uint64_t number, unsigned fortran)
@@ -76,6 +99,7 @@ static problem file_problem(const char *op, case_dtypes pair, uint64_t number, u
         p.home[i] = i;
         make_dense(&p.tensors[i], i < p.op->ninputs && (fortran >> i & 1));
     }
+    follow_inputs(&p);
     return p;
 }
 
