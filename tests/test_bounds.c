@@ -92,12 +92,42 @@ static worsts no_worsts(void)
     return (worsts){ { { none, none }, { none, none } } };
 }
 
+/* The exact factors of the first output at the places, where many batches have the same ones. */
+static struct {
+    mpfr_t at[BATCH];
+    signed char known[BATCH]; /* 0: not yet; 1: flat there; 2: not flat */
+    int kept;
+} factors;
+
+static void keep_factors(int kept)
+{
+    factors.kept = kept;
+    for (int64_t i = 0; i < BATCH; i++) {
+        if (factors.known[i] != 0)
+            mpfr_clear(factors.at[i]);
+        factors.known[i] = 0;
+    }
+}
+
+static int factor_at(const problem *p, int32_t output, int64_t i, mpfr_t factor)
+{
+    if (!factors.kept || output > 0)
+        return exact_factor(p, output, places.x[i], places.w[i], factor);
+    if (factors.known[i] == 0) {
+        mpfr_init2(factors.at[i], EXACT_BITS);
+        factors.known[i] =
+            (signed char)(exact_factor(p, output, places.x[i], places.w[i], factors.at[i]) + 1);
+    }
+    mpfr_set(factor, factors.at[i], MPFR_RNDN);
+    return factors.known[i] > 1;
+}
+
 /* In ULP. A bound of one half means correctly rounded, ties too. */
 static double error_of(const problem *p, int32_t output, int64_t i, double limit, mpfr_t exact)
 {
     vjp_dtype dtype = p->tensors[p->op->ninputs + output].dtype;
     double got = places.got[output][i];
-    if (!exact_factor(p, output, places.x[i], places.w[i], exact))
+    if (!factor_at(p, output, i, exact))
         return value_same(got, 0.0) ? 0 : (double)INFINITY;
     mpfr_mul_d(exact, exact, places.g[i], MPFR_RNDN);
     if (!mpfr_number_p(exact))
@@ -195,6 +225,7 @@ static void all_sixteen_bit_inputs_keep_the_bound(void **state)
         worsts worst_yet = no_worsts();
         random_state random = random_start(random_seed(), (uint64_t)d);
         describe_batch(&p, dtypes[d], dtypes[d]);
+        keep_factors(p.op->ninputs - (kind_gradient(p.op) >= 0) == 1);
         for (int i = first; i < rounds * kinds; i++) {
             gradient_kind kind = (gradient_kind)(i % GRADIENTS);
             if (i >= GRADIENTS && kind < GRADIENTS_FIXED)
@@ -203,6 +234,7 @@ static void all_sixteen_bit_inputs_keep_the_bound(void **state)
             run_batch(&p);
             compare_batch(&p, &worst_yet);
         }
+        keep_factors(0);
         check_worst(&p, &worst_yet);
     }
 }
