@@ -54,8 +54,9 @@ INLINE V elu_vjp(V x, V dy, V scale, parts slope, V input_scale, V input_scale_l
 }
 
 /* From y: input_scale * (y + steep). */
-INLINE V elu_vjp_from_dst(V y, V dy, V scale, parts steep, V input_scale)
+INLINE V elu_vjp_from_dst(V y, V dy, V scale, parts steep, V input_scale, V input_scale_low)
 {
-    V slope = ((y + steep.high) + steep.low) * input_scale;
+    V rise = (y + steep.high) + steep.low;
+    V slope = muladd(rise, input_scale, nearest_finite(rise) * input_scale_low);
     return dy * pick(gt(y, k(0)), scale, slope);
 }
