@@ -101,7 +101,7 @@ static const kind_row kinds[] = {
     ROW(round, "1", "1", NULL, 1),
     ROW(sigmoid, "1", "1", NULL, 1),
     ROW(sigmoid_backward, "2", "1", NULL, 1),
-    ROW(softmax, "1", "12", NULL, 0),
+    ROW(softmax, "1", "12", NULL, 1),
     ROW(softmax_backward, "2", "1", NULL, 1),
     ROW(softplus, "1", "1", NULL, 1),
     ROW(softplus_backward, "2", "1", NULL, 1),
