@@ -11,8 +11,7 @@
 
 typedef struct parameters {
     int use_dst;
-    double alpha, beta, min, max;
-    int tanh_form;   /* of GELU */
+    double alpha, beta;
     int axis;        /* not negative */
     int channel_dim; /* of a 1-D slope */
 } parameters;
