@@ -2,7 +2,7 @@
 /* slopes.h - the derivative of every elementwise operator in closed form, one table line each.
  *
  * Written over a `number` and included twice: by exact.c, where that is one of MPFR's, and by
- * quick.c, where it is a long double. Whoever includes it defines the words
+ * quick.c, where it is a long double. The includer defines the words
  *
  *     from(a)  add(a, b)  subtract(a, b)  multiply(a, b)  divide(a, b)  exponential(a)
  *

@@ -71,7 +71,7 @@ static void runs_add_up_in_one_file(void **state)
     free(lines);
 }
 
-/* Whoever is in the file is on the page, and the page needs nothing from elsewhere. */
+/* Everyone in the file is on the page, and the page needs nothing from elsewhere. */
 static void a_page_shows_every_line_of_the_file(void **state)
 {
     (void)state;

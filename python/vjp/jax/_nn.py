@@ -153,7 +153,6 @@ def _backward(pair, saved, cotangents):
     required = pair.required()
     cotangents = cotangents if len(required) > 1 else (cotangents,)
     tensors = {**kept, **{"diff_" + name: c for name, c in zip(required, cotangents)}}
-    known = {t["name"] for t in pair.backward["inputs"]}
     tensors = {t["name"]: tensors[t["name"]] for t in pair.backward["inputs"] if t["name"] in tensors}
     attrs = {attr["name"] for attr in pair.backward["attrs"]}
     settings = {name: value for name, value in pair.settings if name in attrs}
