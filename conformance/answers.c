@@ -19,16 +19,6 @@ static vjp_dtype output_dtype(const search *s, int32_t output)
     return s->p->tensors[s->p->op->ninputs + output].dtype;
 }
 
-/* NaN, infinities and +0 of a branch not taken: the value itself, and nothing else. */
-static void keep_oracle(void *user, int32_t output, int64_t index, long double value, bound within)
-{
-    const search *s = user;
-    answer *a = &s->answers[output];
-    double rounded = dtype_round(output_dtype(s, output), value);
-    a->expected[index] = a->low[index] = a->high[index] = rounded;
-    a->within[index] = within;
-}
-
 /* All numbers of the dtype from exact - width to exact + width. */
 static void allow(vjp_dtype dtype, mpfr_srcptr exact, long double width, double *low, double *high)
 {
@@ -81,6 +71,24 @@ static void keep_exact(void *user, int32_t output, int64_t index, mpfr_srcptr ex
         if (mpfr_signbit(exact) && (*high > 0 || *high == 0))
             *high = -0.0;
     }
+}
+
+/* NaN, infinities and zeros: the value itself, and nothing else. Other values are there to stay where
+ * an input is infinite: MPFR is asked about finite inputs only. */
+static void keep_oracle(void *user, int32_t output, int64_t index, long double value, bound within)
+{
+    const search *s = user;
+    answer *a = &s->answers[output];
+    double rounded = dtype_round(output_dtype(s, output), value);
+    mpfr_t exact;
+    a->expected[index] = a->low[index] = a->high[index] = rounded;
+    a->within[index] = within;
+    if (!isfinite(value) || value == 0)
+        return;
+    mpfr_init2(exact, EXACT_BITS);
+    mpfr_set_ld(exact, value, MPFR_RNDN);
+    keep_exact(user, output, index, exact);
+    mpfr_clear(exact);
 }
 
 void answers_find(const problem *p, double *const *inputs, answer *answers)

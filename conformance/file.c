@@ -52,6 +52,8 @@ static void add_outputs(vector_file *f, const char *case_name, const problem *p,
     for (int32_t o = 0; o < p->op->noutputs; o++) {
         const vjp_tensor *tensor = &p->tensors[p->op->ninputs + o];
         const char *name = vjp_op_tensor(p->op, p->op->ninputs + o)->name;
+        if (!problem_has(p, p->op->ninputs + o))
+            continue;
         add_tensor(f, case_name, name, "", tensor, a[o].expected);
         add_tensor(f, case_name, name, ".low", tensor, a[o].low);
         add_tensor(f, case_name, name, ".high", tensor, a[o].high);
@@ -87,7 +89,7 @@ static void put_strides(FILE *out, const problem *p)
     int n = 0;
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor *tensor = &p->tensors[t];
-        if (is_dense(tensor))
+        if (!problem_has(p, t) || is_dense(tensor))
             continue;
         fputs(n++ > 0 ? "," : ",\"strides\":{", out);
         json_put_string(out, vjp_op_tensor(p->op, t)->name);
@@ -114,12 +116,18 @@ static void put_case(vector_file *f, const problem *p, const char *name)
     fputc('}', f->list);
 }
 
-/* "0-bf16-f32-rows": the dtype of the data and, if there is one, that of other tensors. */
+static int may_differ(const problem *p, int32_t t)
+{
+    vjp_dtype_rule rule = vjp_op_tensor(p->op, t)->dtype_rule;
+    return rule == VJP_DTYPE_WIDE || rule == VJP_DTYPE_ANY;
+}
+
+/* "0-bf16-f32-rows": the dtype of the data and, if there is one, that of tensors that may differ. */
 static void name_case(const problem *p, int32_t number, const char *what, char name[NAME])
 {
     vjp_dtype dtype = p->tensors[0].dtype, other = dtype;
     for (int32_t t = 0; t < p->ntensors; t++)
-        if (p->tensors[t].dtype != dtype)
+        if (may_differ(p, t) && p->tensors[t].dtype != dtype)
             other = p->tensors[t].dtype;
     snprintf(name, NAME, "%d-%s%s%s-%s", (int)number, vjp_dtype_name(dtype),
              other != dtype ? "-" : "", other != dtype ? vjp_dtype_name(other) : "", what);
@@ -134,7 +142,8 @@ void file_add(vector_file *f, const problem *p, int32_t number, const char *what
     name_case(p, number, what, name);
     answers_find(p, inputs, answers);
     for (int32_t t = 0; t < p->op->ninputs; t++) {
-        add_tensor(f, name, vjp_op_tensor(p->op, t)->name, "", &p->tensors[t], inputs[t]);
+        if (problem_has(p, t))
+            add_tensor(f, name, vjp_op_tensor(p->op, t)->name, "", &p->tensors[t], inputs[t]);
         free(inputs[t]);
     }
     add_outputs(f, name, p, answers);

@@ -16,11 +16,12 @@ typedef struct layout {
     int specials; /* percent of NaN and infinity */
     int cancels;  /* values of the leading input come with both signs */
     int elsewhere; /* rows or channels are along another dim than usual */
+    int bare;      /* without optional inputs */
 } layout;
 
 static const layout layouts[] = {
     { "rows", 2, { 3, 130, 0 }, .cancels = 1 },
-    { "strided", 3, { 4, 5, 6 }, .strided = 1, .elsewhere = 1 },
+    { "strided", 3, { 4, 5, 6 }, .strided = 1, .elsewhere = 1, .bare = 1 },
     { "specials", 2, { 12, 9, 0 }, .specials = 3 },
 };
 
@@ -52,13 +53,20 @@ static void stride(vjp_tensor *tensor)
     }
 }
 
+void drop_optional_inputs(problem *p)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++)
+        if (vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_OPTIONAL)
+            problem_drop(p, t);
+}
+
 /* The values of input t, in dense order. */
 static double *draw_input(const problem *p, int32_t t, const layout *l, random_state *random)
 {
     int64_t n = tensor_count(&p->tensors[t]);
     double *values = unit_malloc((size_t)n * sizeof *values);
     for (int64_t i = 0; i < n; i++)
-        values[i] = value_draw(random, p->tensors[t].dtype, oracle_home_domain(p, t), l->specials);
+        values[i] = value_draw_input(random, p, t, l->specials);
     for (int64_t i = 1; i < n && l->cancels && t == kind_lead(p->op); i += 2)
         values[i] = -values[i - 1];
     return values;
@@ -72,10 +80,14 @@ static void layout_case(vector_file *f, const problem *variant, int32_t number, 
     problem p = *variant;
     double *inputs[PROBLEM_TENSORS];
     add_places(&p, l);
-    int64_t channels = l->shape[l->elsewhere ? 1 : l->ndim - 1];
-    problem_contiguous(&p, dtypes.dtype, dtypes.wide, l->ndim, l->shape, 1, &channels);
+    int64_t param[VJP_MAX_DIMS] = { l->shape[l->elsewhere ? 1 : l->ndim - 1] };
+    int32_t param_ndim = kind_has_rows(p.op) ? problem_axis_shape(&p, l->ndim, l->shape, param) : 1;
+    problem_contiguous(&p, dtypes.dtype, dtypes.wide, l->ndim, l->shape, param_ndim, param);
+    if (l->bare)
+        drop_optional_inputs(&p);
     for (int32_t t = 0; t < p.op->ninputs; t++)
         inputs[t] = draw_input(&p, t, l, &random);
+    values_save(&p, inputs);
     if (l->strided) {
         stride(&p.tensors[kind_lead(p.op)]);
         stride(&p.tensors[p.op->ninputs]);

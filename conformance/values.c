@@ -198,6 +198,26 @@ static void add_ties(elements *e, random_state *random)
     }
 }
 
+/* ---- turns -------------------------------------------------------------------------------- */
+
+/* Inputs next to where the slope changes its sign, with gradients of every kind. */
+static void add_turns(elements *e, random_state *random)
+{
+    vjp_dtype dtype = e->p.tensors[0].dtype;
+    gradient_source source = gradient_source_of(dtype);
+    points list = points_list(&e->p);
+    for (int64_t i = list.first_turn; i < list.count && e->gradient >= 0; i++)
+        for (int kind = 0; kind < GRADIENTS && e->count < EDGES; kind++) {
+            element one = ordinary_element();
+            one.at[e->inputs[0]] = list.at[i];
+            draw_others(e, random, draw_any_size, &one);
+            one.at[e->gradient] =
+                gradient_draw(&source, random, (gradient_kind)kind, slope_of(e, one));
+            add(e, &one);
+        }
+    points_free(&list);
+}
+
 /* ---- cases -------------------------------------------------------------------------------- */
 
 static void add_case(vector_file *f, const elements *e, case_dtypes dtypes, int32_t number,
@@ -215,7 +235,8 @@ static void add_case(vector_file *f, const elements *e, case_dtypes dtypes, int3
 }
 
 /* "values" tries the last input that is not the gradient at its edge values, and everything else. A
- * case "edges-NAME" for each input before it tries the edge values of that one. */
+ * case "edges-NAME" for each input before it tries the edge values of that one; "turns" the places
+ * where the slope changes its sign, if there are any. */
 void values_cases(vector_file *f, const problem *variant, int32_t number, case_dtypes dtypes)
 {
     random_state random = random_start(1, (uint64_t)number);
@@ -231,5 +252,9 @@ void values_cases(vector_file *f, const problem *variant, int32_t number, case_d
         add_edges(e, e->inputs[i]);
         add_case(f, e, dtypes, number, what);
     }
+    e->count = 0;
+    add_turns(e, &random);
+    if (e->count > 0)
+        add_case(f, e, dtypes, number, "turns");
     free(e);
 }

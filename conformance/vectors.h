@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vectors.h - the parts of the program that writes the conformance vectors.
  *
- * values.c chooses the elements of an elementwise operator, layouts.c the shapes and layouts of any;
+ * values.c chooses the elements of an elementwise operator, hard_rows.c rows of those that have some,
+ * layouts.c the shapes and layouts of any;
  * answers.c finds the results, file.c collects cases and writes the file of an operator. */
 #ifndef VJP_CONFORMANCE_VECTORS_H
 #define VJP_CONFORMANCE_VECTORS_H
@@ -45,10 +46,13 @@ void file_add(vector_file *f, const problem *p, int32_t number, const char *what
 /* file_write - write DIRECTORY/OPERATOR.safetensors and free all. */
 void file_write(vector_file *f, const char *directory, const char *op);
 
-/* ---- values.c, layouts.c ------------------------------------------------------------------ */
+/* ---- values.c, hard_rows.c, layouts.c ------------------------------------------------------- */
 
 /* Cases of the operator with set `number` of its attributes, which `variant` has. */
 void values_cases(vector_file *f, const problem *variant, int32_t number, case_dtypes dtypes);
+void row_cases(vector_file *f, const problem *variant, int32_t number, case_dtypes dtypes);
 void layout_cases(vector_file *f, const problem *variant, int32_t number, case_dtypes dtypes);
+
+void drop_optional_inputs(problem *p);
 
 #endif

@@ -14,22 +14,27 @@ static long double oracle_ulps(vjp_dtype dtype)
 
 bound bound_ulps(long double ulps)
 {
-    return (bound){ ulps, -1 };
+    return (bound){ ulps, -1, 0 };
 }
 
 bound bound_absolute(long double absolute)
 {
-    return (bound){ 0, absolute };
+    return (bound){ 0, absolute, 0 };
 }
 
-long double bound_sum_error(vjp_dtype dtype, int64_t n, long double magnitude)
+bound bound_of_ulps(long double ulps, long double magnitude)
+{
+    return (bound){ ulps, -1, magnitude * 0x1p-61L };
+}
+
+long double bound_sum_error(vjp_dtype dtype, int64_t n, double c, long double magnitude)
 {
     int levels = 0;
     while (n > (int64_t)1 << levels)
         levels++;
     vjp_dtype compute = dtype == VJP_F64 ? VJP_F64 : VJP_F32;
     long double floor = (long double)n * dtype_tiny(compute);
-    return (levels + 8) * dtype_ulp(compute, 1) * magnitude + floor;
+    return (levels + c) * dtype_ulp(compute, 1) * magnitude + floor;
 }
 
 static int same_special(long double value, double got)
@@ -39,7 +44,7 @@ static int same_special(long double value, double got)
     return (double)value == got;
 }
 
-static int ulps_hold(long double ulps, vjp_dtype dtype, long double value, double got)
+static int ulps_hold(bound b, vjp_dtype dtype, long double value, double got)
 {
     if (got == 0 && is_negative(got) != is_negative(value))
         return 0;
@@ -48,7 +53,7 @@ static int ulps_hold(long double ulps, vjp_dtype dtype, long double value, doubl
     long double place = isinf(got) ? copysignl(limit, got) : got;
     if (isinf(got) && fabsl(value) >= limit)
         return is_negative(got) == is_negative(value);
-    return fabsl(place - value) <= (ulps + oracle_ulps(dtype)) * dtype_ulp(dtype, value);
+    return fabsl(place - value) <= (b.ulps + oracle_ulps(dtype)) * dtype_ulp(dtype, value) + b.own;
 }
 
 int bound_holds(bound b, vjp_dtype dtype, long double value, double got)
@@ -56,7 +61,7 @@ int bound_holds(bound b, vjp_dtype dtype, long double value, double got)
     if (!isfinite(value) || isnan(got))
         return same_special(value, got);
     if (b.absolute < 0)
-        return ulps_hold(b.ulps, dtype, value, got);
+        return ulps_hold(b, dtype, value, got);
     if (dtype_is_16_bit(dtype))
         return dtype_round(dtype, value - b.absolute) <= got &&
                got <= dtype_round(dtype, value + b.absolute);

@@ -15,15 +15,19 @@
 typedef struct bound {
     long double ulps;
     long double absolute;
+    long double own; /* what the value itself may be wrong by */
 } bound;
 
 bound bound_ulps(long double ulps);
 bound bound_absolute(long double absolute);
 
-/* bound_sum_error - (ceil(log2 n) + 8) * eps * magnitude, where n terms of that summed magnitude
+/* bound_of_ulps - in ULP, of a value that is a sum of long doubles of that summed magnitude. */
+bound bound_of_ulps(long double ulps, long double magnitude);
+
+/* bound_sum_error - (ceil(log2 n) + c) * eps * magnitude, where n terms of that summed magnitude
  * are added in the compute type of `dtype`, plus n times its smallest subnormal. Stated as long as
  * no partial sum overflows. */
-long double bound_sum_error(vjp_dtype dtype, int64_t n, long double magnitude);
+long double bound_sum_error(vjp_dtype dtype, int64_t n, double c, long double magnitude);
 
 /* bound_holds - whether `got`, stored as dtype, is right for the exact `value`: NaN for NaN, the
  * same infinity, the same sign of zero (ulps only), and within the bound. */

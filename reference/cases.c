@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cases.c - see cases.h. A problem is drawn in order: shape, attributes, slope shape, layouts,
- * sharing. Layouts of outputs are one-to-one by construction; those of inputs need not be.
+/* cases.c - see cases.h. A problem is drawn in order: shape, attributes, parameters' shape,
+ * tensors, layouts, sharing. Layouts of outputs are one-to-one by construction; those of inputs need not be.
  */
 #include "cases.h"
 
@@ -9,6 +9,7 @@
 #include "base.h"
 #include "dtypes.h"
 #include "kinds.h"
+#include "oracle.h"
 
 typedef struct shape {
     int32_t ndim;
@@ -47,7 +48,7 @@ static shape draw_shape(random_state *random, int32_t least_rank, int64_t room)
     return s;
 }
 
-static shape slope_right_aligned(random_state *random, const shape *data)
+static shape param_right_aligned(random_state *random, const shape *data)
 {
     int32_t least = data->ndim < 2 ? data->ndim : 2;
     shape s = { (int32_t)random_between(random, least, data->ndim), { 0 } };
@@ -57,7 +58,19 @@ static shape slope_right_aligned(random_state *random, const shape *data)
     return s;
 }
 
-static shape draw_slope_shape(random_state *random, const problem *p, const shape *data)
+/* The dim that a 1-D parameter runs along. */
+static int32_t param_dim(const problem *p, const shape *data)
+{
+    const vjp_attr_info *axis = kind_attr(p->op, ROLE_AXIS);
+    if (axis != NULL) {
+        int32_t dim = (int32_t)problem_attr(p, axis->name).value.s64;
+        dim += dim < 0 ? data->ndim : 0;
+        return axis->role == VJP_ROLE_AXES ? data->ndim - 1 : dim;
+    }
+    return problem_channels_first(p) && data->ndim > 1 ? 1 : data->ndim - 1;
+}
+
+static shape draw_param_shape(random_state *random, const problem *p, const shape *data)
 {
     shape s = { 0, { 0 } };
     int64_t rule = random_below(random, 6);
@@ -65,17 +78,15 @@ static shape draw_slope_shape(random_state *random, const problem *p, const shap
         s.ndim = (int32_t)random_below(random, 2);
         s.dims[0] = 1;
     } else if (rule <= 2 || data->ndim == 1) {
-        const vjp_attr_info *channels = kind_attr(p->op, ROLE_CHANNELS);
-        int ncx = channels != NULL && strcmp(problem_attr(p, channels->name).value.str, "NCX") == 0;
         s.ndim = 1;
-        s.dims[0] = data->dims[ncx && data->ndim > 1 ? 1 : data->ndim - 1];
+        s.dims[0] = data->dims[param_dim(p, data)];
     } else if (rule == 3 && data->ndim > 2) {
         s.ndim = data->ndim - 1;
         memcpy(s.dims, data->dims + 1, (size_t)s.ndim * sizeof s.dims[0]);
     } else if (rule == 4) {
         s = *data;
     } else {
-        s = slope_right_aligned(random, data);
+        s = param_right_aligned(random, data);
     }
     return s;
 }
@@ -90,29 +101,100 @@ static const char *draw_choice(random_state *random, const vjp_attr_info *info)
     return kind_choice(info, (int32_t)random_below(random, n));
 }
 
+/* A number that an attribute with a default may have: none is negative. */
+static double draw_number(random_state *random, int required)
+{
+    static const double any[] = { 0.2, 0.5, 1.0 / 6, 0, 1, -0.25, 3, 1e-3 };
+    static const double usual[] = { 0.2, 0.5, 1.0 / 6, 0, 1, 0.75, 1e-3, 0.125 };
+    return (required ? any : usual)[random_below(random, COUNT_OF(any))];
+}
+
 static vjp_attr draw_attr(random_state *random, const vjp_attr_info *info, const shape *data)
 {
-    static const float numbers[] = { 0.2f, 0.5f, 1.0f / 6, 0, 1, -0.25f, 3, 1e-3f };
+    static const int64_t labels[] = { -100, -1, 0, 3, 255 };
     switch (info->type) {
     case VJP_ATTR_BOOL:
         return vjp_attr_bool(info->name, (int32_t)random_below(random, 2));
-    case VJP_ATTR_F64:
-        return vjp_attr_f32(info->name, numbers[random_below(random, COUNT_OF(numbers))]);
     case VJP_ATTR_STR:
         return vjp_attr_str(info->name, draw_choice(random, info));
-    default:
+    case VJP_ATTR_S64:
+        if (info->role == VJP_ROLE_IGNORED)
+            return vjp_attr_s64(info->name, labels[random_below(random, COUNT_OF(labels))]);
         return vjp_attr_s64(info->name, random_between(random, -data->ndim, data->ndim - 1));
+    default:
+        if (random_chance(random, 50))
+            return vjp_attr_f32(info->name, (float)draw_number(random, info->required));
+        return vjp_attr_f64(info->name, draw_number(random, info->required));
     }
+}
+
+static void draw_each_attr(random_state *random, problem *p, const shape *data)
+{
+    p->nattrs = 0;
+    for (int32_t i = 0; i < p->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(p->op, i);
+        int default_fits = !info->required && (kind_attr_role(info) != ROLE_AXIS ||
+                                               info->default_value.value.s64 < data->ndim);
+        if (!default_fits || random_chance(random, 70))
+            problem_add_attr(p, draw_attr(random, info, data));
+    }
+}
+
+/* Whether the operator takes these attributes together, as the library says. */
+static int attrs_are_accepted(const problem *p, const shape *data)
+{
+    problem probe = *p;
+    char reason[VJP_REASON_SIZE];
+    vjp_context *ctx = NULL;
+    vjp_plan *plan = NULL;
+    problem_contiguous(&probe, VJP_F32, VJP_F32, data->ndim, data->dims, 0, NULL);
+    vjp_status status = vjp_context_create(NULL, &ctx, NULL, 0);
+    if (status == VJP_OK)
+        status = problem_create(&probe, ctx, &plan, reason);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
+    return status != VJP_BAD_ATTRIBUTE;
 }
 
 static void draw_attrs(random_state *random, problem *p, const shape *data)
 {
-    for (int32_t i = 0; i < p->op->nattrs; i++) {
-        const vjp_attr_info *info = vjp_op_attr(p->op, i);
-        int default_fits = !info->required && (info->type != VJP_ATTR_S64 ||
-                                               info->default_value.value.s64 < data->ndim);
-        if (!default_fits || random_chance(random, 70))
-            problem_add_attr(p, draw_attr(random, info, data));
+    do
+        draw_each_attr(random, p, data);
+    while (kind_attr(p->op, ROLE_CONSTANT) != NULL && !attrs_are_accepted(p, data));
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* What a tensor may have of its own: integers of either size, row shapes of either kind, a dtype
+ * that is not wide beside others that are. */
+static void draw_tensor(random_state *random, problem *p, int32_t t, vjp_dtype dtype)
+{
+    const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
+    vjp_tensor *tensor = &p->tensors[t];
+    shape own = { tensor->ndim, { 0 } };
+    vjp_dtype stored = tensor->dtype;
+    memcpy(own.dims, tensor->shape, sizeof own.dims);
+    if (info->shape_rule == VJP_SHAPE_ROW && random_chance(random, 50))
+        own.ndim = problem_row_shape(p, p->tensors[0].ndim, p->tensors[0].shape, 1, own.dims);
+    if (info->dtype_rule == VJP_DTYPE_INDEX && random_chance(random, 50))
+        stored = VJP_S32;
+    if (info->dtype_rule == VJP_DTYPE_WIDE && random_chance(random, 20))
+        stored = dtype;
+    if (vjp_tensor_contiguous(stored, own.ndim, own.dims, tensor) != VJP_OK)
+        broken("%s of %s cannot be described", info->name, p->op->name);
+}
+
+/* Optional inputs are left out every other time, outputs less often and never all of them. */
+static void draw_absent(random_state *random, problem *p)
+{
+    int32_t left = p->op->noutputs;
+    for (int32_t t = 0; t < p->ntensors; t++) {
+        int is_output = t >= p->op->ninputs;
+        if (!(vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_OPTIONAL) || (is_output && left == 1) ||
+            !random_chance(random, is_output ? 20 : 50))
+            continue;
+        problem_drop(p, t);
+        left -= is_output;
     }
 }
 
@@ -198,14 +280,21 @@ static void draw_layouts(random_state *random, problem *p)
         if (style < 4 && tensor != last && tensor_same_shape(tensor, last))
             memcpy(tensor->strides, last->strides, sizeof last->strides);
         else
-            draw_layout(random, t < p->op->ninputs, tensor);
+            draw_layout(random, t < p->op->ninputs && !oracle_is_saved(p, t), tensor);
     }
 }
 
 /* ---- sharing ------------------------------------------------------------------------------ */
 
+static int is_row(const problem *p, int32_t t)
+{
+    return vjp_op_tensor(p->op, t)->shape_rule == VJP_SHAPE_ROW;
+}
+
 static int may_share(const problem *p, int32_t output, int32_t input)
 {
+    if (!problem_has(p, output) || !problem_has(p, input) || is_row(p, input) || is_row(p, output))
+        return 0;
     for (int32_t t = p->op->ninputs; t < p->ntensors; t++)
         if (t != output && p->home[t] == p->home[input])
             return 0;
@@ -247,11 +336,14 @@ problem case_draw_within(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64
     problem p = problem_start(op);
     uint64_t stream = number * 16 + (uint64_t)dtype * 2 + (dtype != wide);
     random_state random = random_start(random_seed(), stream);
-    shape data = draw_shape(&random, kind_has_rows(p.op), most_elements), slope = data;
+    shape data = draw_shape(&random, kind_has_rows(p.op), most_elements), param = data;
     draw_attrs(&random, &p, &data);
     if (kind_has_params(p.op))
-        slope = draw_slope_shape(&random, &p, &data);
-    problem_contiguous(&p, dtype, wide, data.ndim, data.dims, slope.ndim, slope.dims);
+        param = draw_param_shape(&random, &p, &data);
+    problem_contiguous(&p, dtype, wide, data.ndim, data.dims, param.ndim, param.dims);
+    for (int32_t t = 0; t < p.ntensors; t++)
+        draw_tensor(&random, &p, t, dtype);
+    draw_absent(&random, &p);
     draw_layouts(&random, &p);
     draw_sharing(&random, &p);
     return p;
@@ -265,13 +357,20 @@ problem case_draw(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t numb
 int32_t case_dtypes_of(const char *op, case_dtypes pairs[CASE_DTYPES])
 {
     const vjp_op_info *info = vjp_op_find(op);
-    int32_t n = 0, mixes = 0;
-    for (int32_t t = 0; t < info->ninputs + info->noutputs; t++)
-        mixes |= vjp_op_tensor(info, t)->dtype_rule == VJP_DTYPE_WIDE;
+    int32_t n = 0, wide = 0, any = 0;
+    for (int32_t t = 0; t < info->ninputs + info->noutputs; t++) {
+        wide |= vjp_op_tensor(info, t)->dtype_rule == VJP_DTYPE_WIDE;
+        any |= vjp_op_tensor(info, t)->dtype_rule == VJP_DTYPE_ANY;
+    }
     for (int64_t i = 0; i < COUNT_OF(all_dtypes); i++)
         pairs[n++] = (case_dtypes){ all_dtypes[i], all_dtypes[i] };
-    for (int64_t i = 0; mixes && i < COUNT_OF(all_dtypes); i++)
-        if (dtype_is_16_bit(all_dtypes[i]))
+    for (int64_t i = 0; i < COUNT_OF(all_dtypes); i++) {
+        if (!dtype_is_16_bit(all_dtypes[i]))
+            continue;
+        if (wide || any)
             pairs[n++] = (case_dtypes){ all_dtypes[i], VJP_F32 };
+        if (any)
+            pairs[n++] = (case_dtypes){ VJP_F32, all_dtypes[i] };
+    }
     return n;
 }

@@ -30,7 +30,7 @@ typedef struct case_dtypes {
 } case_dtypes;
 
 enum {
-    CASE_DTYPES = 6
+    CASE_DTYPES = 8
 };
 
 /* case_dtypes_of - the pairs that the operator takes; returns how many. */

@@ -30,11 +30,6 @@ int dtype_is_16_bit(vjp_dtype dtype)
     return dtype == VJP_F16 || dtype == VJP_BF16;
 }
 
-int dtype_is_integer(vjp_dtype dtype)
-{
-    return dtype == VJP_S32 || dtype == VJP_S64 || dtype == VJP_U8;
-}
-
 /* The exponent of the unit in the last place at `value`. */
 static int ulp_exponent(format f, long double value)
 {
@@ -93,6 +88,7 @@ static uint64_t raw_bits(vjp_dtype dtype, const void *element)
     uint64_t wide;
     uint32_t single;
     uint16_t half;
+    uint8_t byte;
     switch (vjp_dtype_size(dtype)) {
     case 8:
         memcpy(&wide, element, 8);
@@ -100,27 +96,29 @@ static uint64_t raw_bits(vjp_dtype dtype, const void *element)
     case 4:
         memcpy(&single, element, 4);
         return single;
-    case 1:
-        return *(const unsigned char *)element;
-    default:
+    case 2:
         memcpy(&half, element, 2);
         return half;
+    default:
+        memcpy(&byte, element, 1);
+        return byte;
     }
+}
+
+int dtype_is_integer(vjp_dtype dtype)
+{
+    return dtype == VJP_S32 || dtype == VJP_S64 || dtype == VJP_U8;
 }
 
 double element_from_bits(vjp_dtype dtype, uint64_t bits)
 {
+    if (dtype_is_integer(dtype))
+        return dtype == VJP_S32 ? (double)(int32_t)bits : (double)(int64_t)bits;
     if (dtype == VJP_F64) {
         double value;
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (dtype == VJP_S32)
-        return (double)(int32_t)(uint32_t)bits;
-    if (dtype == VJP_S64)
-        return (double)(int64_t)bits;
-    if (dtype == VJP_U8)
-        return (double)bits;
     if (dtype != VJP_F16) {
         uint32_t single = (uint32_t)(dtype == VJP_BF16 ? bits << 16 : bits);
         float value;
@@ -153,11 +151,14 @@ double element_read(vjp_dtype dtype, const void *element)
     return element_from_bits(dtype, raw_bits(dtype, element));
 }
 
-/* The low bytes come first, as in every file of vjp's. */
+/* A whole number that fits. */
 static void write_integer(vjp_dtype dtype, void *element, double value)
 {
-    int64_t integer = (int64_t)value;
-    memcpy(element, &integer, vjp_dtype_size(dtype));
+    int64_t wide = (int64_t)value;
+    int32_t narrow = (int32_t)wide;
+    uint8_t byte = (uint8_t)wide;
+    memcpy(element, dtype == VJP_S64 ? (const void *)&wide : dtype == VJP_S32 ? (const void *)&narrow : &byte,
+           vjp_dtype_size(dtype));
 }
 
 void element_write(vjp_dtype dtype, void *element, double value)

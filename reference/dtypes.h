@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtypes.h - the test's own number formats, independent of the library's conversions.
  *
- * Every value of every dtype is a double exactly, so tests hold elements as doubles. Rounding is
+ * Every value of every dtype but the largest s64 is a double exactly, so tests hold elements as doubles. Rounding is
  * to nearest even, done on the long double by scaling its unit in the last place to 1. All of
  * this assumes that the calling thread rounds to nearest.
  */
@@ -13,7 +13,7 @@
 extern const vjp_dtype all_dtypes[4];
 
 int dtype_is_16_bit(vjp_dtype dtype);
-int dtype_is_integer(vjp_dtype dtype);
+int dtype_is_integer(vjp_dtype dtype); /* labels, lengths, masks: read and written only */
 
 /* dtype_round - the nearest value of the dtype, infinite beyond its range. */
 double dtype_round(vjp_dtype dtype, long double value);
@@ -32,8 +32,7 @@ double dtype_next(vjp_dtype dtype, double value, int towards);
 /* is_negative - the sign bit, of -0 too, as 0 or 1 (signbit differs between types). */
 int is_negative(long double value);
 
-/* element_read, element_write - one element in memory, written with one rounding. Integers must be
- * exact in a double. */
+/* element_read, element_write - one element in memory, written with one rounding. */
 double element_read(vjp_dtype dtype, const void *element);
 void element_write(vjp_dtype dtype, void *element, double value);
 

@@ -1,92 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dual.h - numbers that carry their derivatives by x and by w along.
+/* dual.h - numbers that carry along their derivatives by an operator's inputs and by the sums of a
+ * row. Over the words of number.h or exact_number.h.
  *
  * A number also remembers whether it depends on a variable at all: the flat piece of a clamp
  * does not, and then its gradient is +0 even where the gradient flowing back is infinite or NaN.
- */
-#ifndef VJP_REFERENCE_DUAL_H
-#define VJP_REFERENCE_DUAL_H
-
-#include <float.h>
-#include <math.h>
+ * `size` is what the derivative would be if all its terms had one sign: error bounds are stated in
+ * such magnitudes. */
 
 enum {
-    BY_X,
-    BY_W,
-    DUAL_VARIABLES
+    BY_X,   /* the data */
+    BY_W,   /* a parameter, or the other factor of a gated unit */
+    BY_SUM, /* the first sum over the row */
+    DUAL_SUMS = 5,
+    DUAL_VARIABLES = BY_SUM + DUAL_SUMS
 };
 
 typedef struct dual {
-    long double value;
-    int depends[DUAL_VARIABLES];
-    long double rate[DUAL_VARIABLES];
+    number value;
+    unsigned depends; /* bit i: on variable i */
+    number rate[DUAL_VARIABLES];
+    long double size[DUAL_VARIABLES];
 } dual;
 
-static inline dual dual_constant(long double value)
+static inline dual constant(number value)
 {
-    return (dual){ value, { 0, 0 }, { 0, 0 } };
-}
-
-static inline dual dual_variable(long double value, int by)
-{
-    dual x = dual_constant(value);
-    x.depends[by] = 1;
-    x.rate[by] = 1;
+    dual x;
+    x.value = value;
+    x.depends = 0;
     return x;
 }
 
-/* The chain rule for f(a, b): df = fa * da + fb * db, over what a and b depend on. */
-static inline dual dual_chain(long double value, dual a, long double fa, dual b, long double fb)
+static inline dual plain(double value) { return constant(number_from(value)); }
+
+static inline dual variable(number value, int by)
 {
-    dual result = dual_constant(value);
+    dual x = constant(value);
+    x.depends = 1u << by;
+    x.rate[by] = number_from(1);
+    x.size[by] = 1;
+    return x;
+}
+
+/* The chain rule for f(a): df = fa * da. */
+static inline dual chain(number value, dual a, number fa)
+{
+    dual result = constant(value);
+    result.depends = a.depends;
+    for (int by = 0; by < DUAL_VARIABLES; by++)
+        if (a.depends >> by & 1) {
+            result.rate[by] = number_multiply(fa, a.rate[by]);
+            result.size[by] = fabsl(number_value(fa)) * a.size[by];
+        }
+    return result;
+}
+
+/* For f(a, b): fa * da + fb * db, over what a and b depend on. */
+static inline dual chain_both(number value, dual a, number fa, dual b, number fb)
+{
+    dual result = chain(value, a, fa), other = chain(value, b, fb);
+    result.depends |= b.depends;
     for (int by = 0; by < DUAL_VARIABLES; by++) {
-        result.depends[by] = a.depends[by] || b.depends[by];
-        if (a.depends[by] && b.depends[by])
-            result.rate[by] = fa * a.rate[by] + fb * b.rate[by];
-        else if (result.depends[by])
-            result.rate[by] = a.depends[by] ? fa * a.rate[by] : fb * b.rate[by];
+        if (!(b.depends >> by & 1))
+            continue;
+        int both = a.depends >> by & 1;
+        result.rate[by] = both ? number_add(result.rate[by], other.rate[by]) : other.rate[by];
+        result.size[by] = both ? result.size[by] + other.size[by] : other.size[by];
     }
     return result;
 }
 
-static inline dual dual_add(dual a, dual b)
+static inline dual add(dual a, dual b)
 {
-    return dual_chain(a.value + b.value, a, 1, b, 1);
+    return chain_both(number_add(a.value, b.value), a, number_from(1), b, number_from(1));
 }
 
-static inline dual dual_subtract(dual a, dual b)
+static inline dual subtract(dual a, dual b)
 {
-    return dual_chain(a.value - b.value, a, 1, b, -1);
+    return chain_both(number_subtract(a.value, b.value), a, number_from(1), b, number_from(-1));
 }
 
-static inline dual dual_multiply(dual a, dual b)
+static inline dual multiply(dual a, dual b)
 {
-    return dual_chain(a.value * b.value, a, b.value, b, a.value);
+    return chain_both(number_multiply(a.value, b.value), a, b.value, b, a.value);
 }
 
-static inline dual dual_divide(dual a, dual b)
+static inline dual divide(dual a, dual b)
 {
-    return dual_chain(a.value / b.value, a, 1 / b.value, b, -a.value / b.value / b.value);
+    number ratio = number_divide(a.value, b.value);
+    number by_b = number_subtract(number_from(0), number_divide(ratio, b.value));
+    return chain_both(ratio, a, number_divide(number_from(1), b.value), b, by_b);
 }
 
-/* The exponential of a finite number is never 0, else an infinite gradient would become NaN. */
-static inline dual dual_exp(dual a)
+static inline dual exponential(dual a)
 {
-    long double e = expl(a.value);
-    if (e == 0 && isfinite(a.value))
-        e = LDBL_TRUE_MIN;
-    return dual_chain(e, a, e, dual_constant(0), 0);
+    number e = number_exp(a.value);
+    return chain(e, a, e);
 }
 
-static inline dual dual_log(dual a)
+/* The exponential of a, where its value is known and that of a is not. */
+static inline dual exponential_known(dual a, number e) { return chain(e, a, e); }
+
+static inline dual logarithm(dual a)
 {
-    return dual_chain(logl(a.value), a, 1 / a.value, dual_constant(0), 0);
+    return chain(number_log(a.value), a, number_divide(number_from(1), a.value));
 }
 
-/* dual_pull_back - the gradient that `upstream` becomes when it flows back through y. */
-static inline long double dual_pull_back(dual y, int by, long double upstream)
+static inline dual logarithm_of_1_plus(dual a)
 {
-    return y.depends[by] ? y.rate[by] * upstream : 0.0L;
+    number slope = number_divide(number_from(1), number_add(number_from(1), a.value));
+    return chain(number_log_1_plus(a.value), a, slope);
 }
 
-#endif
+static inline dual root(dual a)
+{
+    number r = number_root(a.value);
+    return chain(r, a, number_divide(number_from(0.5), r));
+}

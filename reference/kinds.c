@@ -11,13 +11,16 @@ attr_role kind_attr_role(const vjp_attr_info *attr)
 {
     switch (attr->role) {
     case VJP_ROLE_CONSTANT:
-    case VJP_ROLE_IGNORED:
         return ROLE_CONSTANT;
     case VJP_ROLE_AXIS:
     case VJP_ROLE_AXES:
         return ROLE_AXIS;
     case VJP_ROLE_FORMAT:
         return ROLE_CHANNELS;
+    case VJP_ROLE_CAUSAL:
+        return ROLE_CAUSAL;
+    case VJP_ROLE_IGNORED:
+        return ROLE_IGNORED;
     default:
         return ROLE_SWITCH;
     }
@@ -44,7 +47,7 @@ int kind_is_param(const vjp_op_info *op, int32_t index)
 int kind_has_sums(const vjp_op_info *op)
 {
     for (int32_t t = op->ninputs; t < op->ninputs + op->noutputs; t++)
-        if (kind_is_param(op, t))
+        if (vjp_op_tensor(op, t)->flags & VJP_TENSOR_SUM)
             return 1;
     return 0;
 }

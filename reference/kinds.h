@@ -11,12 +11,14 @@
 
 #include "vjp/vjp.h"
 
-/* What an attribute is for. */
+/* What an attribute is for, in fewer words than vjp_attr_role has. */
 typedef enum attr_role {
-    ROLE_SWITCH,   /* chooses between two meanings of the inputs or of the formula */
+    ROLE_SWITCH,   /* a bool or two words: changes the meaning of the inputs or the formula */
     ROLE_CONSTANT, /* a number of the formula */
-    ROLE_AXIS,     /* the dim that rows run along */
-    ROLE_CHANNELS  /* the dim that a 1-D parameter runs along, by the name of a layout */
+    ROLE_AXIS,     /* the dim that rows run along, or the first of them */
+    ROLE_CHANNELS, /* the dim that a 1-D parameter runs along, by the name of a layout */
+    ROLE_CAUSAL,   /* rows end at the diagonal */
+    ROLE_IGNORED   /* the label of rows that are left out */
 } attr_role;
 
 attr_role kind_attr_role(const vjp_attr_info *attr);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base.h"
+#include "dtypes.h"
+#include "kinds.h"
 
 problem problem_start(const char *op)
 {
@@ -43,34 +45,17 @@ vjp_attr problem_attr(const problem *p, const char *name)
     broken("%s has no attribute %s", p->op->name, name);
 }
 
-int problem_has(const problem *p, int32_t tensor)
+vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_dtype wide)
 {
-    return !(p->absent >> tensor & 1);
-}
-
-void problem_axis(const problem *p, int32_t ndim, int32_t *first, int32_t *end)
-{
-    *first = *end = ndim;
-    for (int32_t i = 0; i < p->op->nattrs; i++) {
-        const vjp_attr_info *info = vjp_op_attr(p->op, i);
-        if (info->role != VJP_ROLE_AXIS && info->role != VJP_ROLE_AXES)
-            continue;
-        int64_t axis = problem_attr(p, info->name).value.s64;
-        *first = (int32_t)(axis < 0 ? axis + ndim : axis);
-        *end = info->role == VJP_ROLE_AXES ? ndim : *first + 1;
-    }
-}
-
-static vjp_dtype dtype_of(vjp_dtype_rule rule, vjp_dtype dtype, vjp_dtype wide)
-{
-    switch (rule) {
+    switch (vjp_op_tensor(p->op, tensor)->dtype_rule) {
     case VJP_DTYPE_WIDE:
+        return dtype_is_16_bit(dtype) ? wide : dtype;
     case VJP_DTYPE_ANY:
         return wide;
     case VJP_DTYPE_STAT:
         return dtype == VJP_F64 ? VJP_F64 : VJP_F32;
     case VJP_DTYPE_INDEX:
-        return vjp_dtype_size(dtype) == 2 ? VJP_S32 : VJP_S64;
+        return VJP_S64;
     case VJP_DTYPE_MASK:
         return VJP_U8;
     default:
@@ -78,35 +63,78 @@ static vjp_dtype dtype_of(vjp_dtype_rule rule, vjp_dtype dtype, vjp_dtype wide)
     }
 }
 
-/* The data's shape without the axis. */
-static int32_t row_shape(const problem *p, int32_t ndim, const int64_t *shape,
-                         int64_t row[VJP_MAX_DIMS])
+/* The first and the last of the dims that rows run along. */
+static int32_t find_axis(const problem *p, int32_t ndim, int32_t *last)
 {
-    int32_t first, end, n = 0;
-    problem_axis(p, ndim, &first, &end);
-    for (int32_t d = 0; d < ndim; d++)
-        if (d < first || d >= end)
-            row[n++] = shape[d];
+    const vjp_attr_info *info = kind_attr(p->op, ROLE_AXIS);
+    int32_t axis = (int32_t)problem_attr(p, info->name).value.s64;
+    axis += axis < 0 ? ndim : 0;
+    *last = info->role == VJP_ROLE_AXES ? ndim - 1 : axis;
+    return axis;
+}
+
+int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
+                          int64_t row_shape[VJP_MAX_DIMS])
+{
+    int32_t last, axis = find_axis(p, ndim, &last), n = 0;
+    for (int32_t d = 0; d < ndim; d++) {
+        int along = d >= axis && d <= last;
+        if (!along || keeps_dims)
+            row_shape[n++] = along ? 1 : shape[d];
+    }
     return n;
 }
 
-void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
-                        const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape)
+int32_t problem_axis_shape(const problem *p, int32_t ndim, const int64_t *shape,
+                           int64_t axis_shape[VJP_MAX_DIMS])
 {
-    int64_t row[VJP_MAX_DIMS];
+    int32_t last, axis = find_axis(p, ndim, &last), n = 0;
+    for (int32_t d = axis; d <= last; d++)
+        axis_shape[n++] = shape[d];
+    return n;
+}
+
+int problem_channels_first(const problem *p)
+{
+    int first = 0, applies = 1;
+    for (int32_t i = 0; i < p->op->nattrs; i++) {
+        const vjp_attr_info *info = vjp_op_attr(p->op, i);
+        if (info->role == VJP_ROLE_FORMAT)
+            first = strcmp(problem_attr(p, info->name).value.str, "NCX") == 0;
+        if (info->role == VJP_ROLE_CHANNELS)
+            applies = problem_attr(p, info->name).value.b;
+    }
+    return first && applies;
+}
+
+void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
+                        const int64_t *shape, int32_t param_ndim, const int64_t *param_shape)
+{
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
-        const int64_t *dims = shape;
-        int32_t n = ndim;
-        if (info->shape_rule == VJP_SHAPE_PARAM)
-            dims = slope_shape, n = slope_ndim;
+        vjp_dtype own = problem_dtype(p, t, dtype, wide);
+        int64_t row_shape[VJP_MAX_DIMS];
+        vjp_status status;
         if (info->shape_rule == VJP_SHAPE_ROW)
-            dims = row, n = row_shape(p, ndim, shape, row);
-        vjp_status status = vjp_tensor_contiguous(dtype_of(info->dtype_rule, dtype, wide), n, dims,
-                                                  &p->tensors[t]);
+            status = vjp_tensor_contiguous(own, problem_row_shape(p, ndim, shape, 0, row_shape),
+                                           row_shape, &p->tensors[t]);
+        else if (info->shape_rule == VJP_SHAPE_PARAM)
+            status = vjp_tensor_contiguous(own, param_ndim, param_shape, &p->tensors[t]);
+        else
+            status = vjp_tensor_contiguous(own, ndim, shape, &p->tensors[t]);
         if (status != VJP_OK)
             broken("%s: %s", info->name, vjp_status_string(status));
     }
+}
+
+void problem_drop(problem *p, int32_t tensor)
+{
+    p->absent |= 1u << tensor;
+}
+
+int problem_has(const problem *p, int32_t tensor)
+{
+    return !(p->absent >> tensor & 1);
 }
 
 void problem_share(problem *p, int32_t output, int32_t input)
@@ -121,6 +149,24 @@ int32_t problem_tensor(const problem *p, const char *name)
         if (strcmp(vjp_op_tensor(p->op, t)->name, name) == 0)
             return t;
     broken("%s has no tensor %s", p->op->name, name);
+}
+
+size_t problem_workspace_limit(const problem *p)
+{
+    size_t bytes = 0, rows = 0;
+    int64_t row_shape[VJP_MAX_DIMS];
+    for (int32_t i = 0; i < p->op->ninputs; i++)
+        if (problem_has(p, i))
+            bytes += (size_t)tensor_count(&p->tensors[i]) * vjp_dtype_size(p->tensors[i].dtype);
+    if (kind_has_rows(p->op)) {
+        int32_t ndim =
+            problem_row_shape(p, p->tensors[0].ndim, p->tensors[0].shape, 0, row_shape);
+        rows = 1;
+        for (int32_t d = 0; d < ndim; d++)
+            rows *= (size_t)row_shape[d];
+    }
+    size_t limit = bytes / 16 > 64 * rows ? bytes / 16 : 64 * rows;
+    return limit > 256 << 10 ? limit : 256 << 10;
 }
 
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason)
@@ -185,8 +231,10 @@ const char *problem_describe(const problem *p, char text[PROBLEM_TEXT])
         say_attr(&w, &p->attrs[i]);
     for (int32_t t = 0; t < p->ntensors; t++) {
         const vjp_tensor *tensor = &p->tensors[t];
-        if (!problem_has(p, t))
+        if (!problem_has(p, t)) {
+            say(&w, "\n  no %s", vjp_op_tensor(p->op, t)->name);
             continue;
+        }
         say(&w, "\n  %s %s", vjp_op_tensor(p->op, t)->name, vjp_dtype_name(tensor->dtype));
         say_numbers(&w, " shape (", tensor->shape, tensor->ndim);
         say_numbers(&w, " strides (", tensor->strides, tensor->ndim);

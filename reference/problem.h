@@ -12,7 +12,7 @@
 enum {
     PROBLEM_TENSORS = 8,
     PROBLEM_ATTRS = 8,
-    PROBLEM_TEXT = 2048
+    PROBLEM_TEXT = 4096
 };
 
 typedef struct problem {
@@ -21,8 +21,8 @@ typedef struct problem {
     int32_t nattrs;
     vjp_tensor tensors[PROBLEM_TENSORS]; /* inputs by index, then outputs by index */
     int32_t ntensors;
+    uint32_t absent;               /* bit t: tensor t is not given, or not wanted */
     int32_t home[PROBLEM_TENSORS]; /* the first tensor that lives at the same address */
-    uint32_t absent;               /* bit t: tensor t is not given */
 } problem;
 
 /* problem_start - the operator of that name, no attributes, every tensor at home in itself. */
@@ -33,24 +33,41 @@ void problem_add_attr(problem *p, vjp_attr attr);
 /* problem_attr - the value given, or the default that the library announces; a real one as F64. */
 vjp_attr problem_attr(const problem *p, const char *name);
 
-/* problem_has - whether a tensor is given. */
+/* problem_channels_first - whether a 1-D parameter runs along dim 1 of data that has one. */
+int problem_channels_first(const problem *p);
+
+/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `param_shape`, all
+ * ROW tensors in `shape` without the axis, which must be set; `wide` is the dtype of tensors that
+ * may differ from the others. All tensors are there. */
+void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
+                        const int64_t *shape, int32_t param_ndim, const int64_t *param_shape);
+
+/* problem_drop - leave out an optional tensor; problem_has - whether a tensor is there. */
+void problem_drop(problem *p, int32_t tensor);
 int problem_has(const problem *p, int32_t tensor);
 
-/* problem_axis - the dims that rows run along by the attributes given: [*first, *end). Without an
- * axis there are none. */
-void problem_axis(const problem *p, int32_t ndim, int32_t *first, int32_t *end);
+/* problem_dtype - the dtype that a tensor has in a call of `dtype` and `wide`. */
+vjp_dtype problem_dtype(const problem *p, int32_t tensor, vjp_dtype dtype, vjp_dtype wide);
 
-/* problem_contiguous - all DATA tensors dense in `shape`, all PARAM tensors in `slope_shape`, all ROW
- * tensors without the axis; `wide` is the dtype of tensors that may differ from the others. Labels
- * and lengths are s32 beside 16 bits, else s64. */
-void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
-                        const int64_t *shape, int32_t slope_ndim, const int64_t *slope_shape);
+/* problem_row_shape - the shape of ROW tensors for data of that shape: with 1 at the axis, or
+ * without it. Returns how many dims. */
+int32_t problem_row_shape(const problem *p, int32_t ndim, const int64_t *shape, int keeps_dims,
+                          int64_t row_shape[VJP_MAX_DIMS]);
+
+/* problem_axis_shape - the dims of that shape that rows run along: the shape of a parameter with an
+ * element for each of a row's. Returns how many. */
+int32_t problem_axis_shape(const problem *p, int32_t ndim, const int64_t *shape,
+                           int64_t axis_shape[VJP_MAX_DIMS]);
 
 /* problem_share - let `output` live at the address of `input`, with the same layout. */
 void problem_share(problem *p, int32_t output, int32_t input);
 
 /* problem_tensor - the index of the tensor of that name; there must be one. */
 int32_t problem_tensor(const problem *p, const char *name);
+
+/* problem_workspace_limit - the bytes that the workspace of a plan may have on the CPU: a sixteenth
+ * of the inputs', 64 per row of a row operator, or 256 KiB. */
+size_t problem_workspace_limit(const problem *p);
 
 /* problem_create - vjp_plan_create with the problem's arguments. */
 vjp_status problem_create(const problem *p, vjp_context *ctx, vjp_plan **plan, char *reason);

@@ -42,9 +42,10 @@ static problem build(const shaped_row *row, const vjp_op_info *op, int64_t varia
         problem_add_attr(&p, vjp_attr_s64(axis->name, row->place));
     if (channels != NULL)
         problem_add_attr(&p, vjp_attr_str(channels->name, at_end ? "NXC" : "NCX"));
+    int64_t along[VJP_MAX_DIMS];
     if (row->kind == SHAPED_ROW)
-        problem_contiguous(&p, row->dtype, row->wide, row->ndim, row->shape, 1,
-                           &row->shape[row->place]);
+        problem_contiguous(&p, row->dtype, row->wide, row->ndim, row->shape,
+                           problem_axis_shape(&p, row->ndim, row->shape, along), along);
     else
         problem_contiguous(&p, row->dtype, row->wide, row->ndim, row->shape, row->param_ndim,
                            row->param_shape);

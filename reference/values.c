@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "dtypes.h"
+#include "kinds.h"
 
 int value_same(double a, double b)
 {
@@ -66,42 +67,54 @@ static double fraction_value(random_state *random, vjp_dtype dtype)
     return dtype_round(dtype, scale * random_unit(random));
 }
 
-static int64_t axis_length(const problem *p)
+static double positive_value(random_state *random, vjp_dtype dtype)
 {
-    int32_t first, end;
-    int64_t length = 1;
-    problem_axis(p, p->tensors[0].ndim, &first, &end);
-    for (int32_t d = first; d < end; d++)
-        length *= p->tensors[0].shape[d];
-    return length;
-}
-
-double value_integer(random_state *random, const problem *p, int32_t input)
-{
-    const vjp_tensor_info *info = vjp_op_tensor(p->op, input);
-    int64_t length = axis_length(p);
-    if (info->dtype_rule == VJP_DTYPE_MASK)
-        return (double)random_below(random, 2);
-    for (int32_t i = 0; i < p->op->nattrs && (info->flags & VJP_TENSOR_LABEL); i++)
-        if (vjp_op_attr(p->op, i)->role == VJP_ROLE_IGNORED &&
-            (length == 0 || random_chance(random, 5)))
-            return (double)problem_attr(p, vjp_op_attr(p->op, i)->name).value.s64;
-    if (info->flags & VJP_TENSOR_LABEL)
-        return (double)random_below(random, length > 0 ? length : 1);
-    return (double)random_between(random, 0, length);
+    double scale = ldexp(1, (int)random_between(random, -3, 2));
+    return dtype_round(dtype, scale * (1 + random_unit(random)));
 }
 
 double value_draw(random_state *random, vjp_dtype dtype, oracle_domain domain, int specials)
 {
     static const double special[] = { NAN, INFINITY, -INFINITY };
     if (specials > 0 && random_chance(random, specials))
-        return special[random_below(random, domain == ORACLE_FRACTION ? 1 : 3)];
+        return special[random_below(random, domain >= ORACLE_POSITIVE ? 1 : 3)];
     switch (domain) {
     case ORACLE_ANY:
         return any_value(random, dtype);
     case ORACLE_MODEST:
         return modest_value(random, dtype);
+    case ORACLE_POSITIVE:
+        return positive_value(random, dtype);
     default:
         return fraction_value(random, dtype);
     }
+}
+
+/* Mostly a class; sometimes the label of rows that are left out. */
+static double draw_label(random_state *random, const problem *p)
+{
+    const vjp_attr_info *ignored = kind_attr(p->op, ROLE_IGNORED);
+    int64_t n = oracle_row_length(p);
+    if (n == 0 || random_chance(random, 10))
+        return (double)problem_attr(p, ignored->name).value.s64;
+    return (double)random_below(random, n);
+}
+
+double value_draw_input(random_state *random, const problem *p, int32_t t, int specials)
+{
+    const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
+    if (info->flags & VJP_TENSOR_LABEL)
+        return draw_label(random, p);
+    if (info->flags & VJP_TENSOR_END)
+        return (double)random_between(random, -2, oracle_row_length(p) + 2);
+    if (info->dtype_rule == VJP_DTYPE_MASK)
+        return random_chance(random, 30) ? 0 : random_chance(random, 80) ? 1 : 255;
+    return value_draw(random, p->tensors[t].dtype, oracle_home_domain(p, t), specials);
+}
+
+void values_save(const problem *p, double *const *inputs)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++)
+        if (problem_has(p, t) && oracle_is_saved(p, t))
+            oracle_save(p, (const double *const *)inputs, t, inputs[t]);
 }

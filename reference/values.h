@@ -10,9 +10,11 @@
  * domain goes beyond fractions, infinite; ORACLE_ANY has some of its own. */
 double value_draw(random_state *random, vjp_dtype dtype, oracle_domain domain, int specials);
 
-/* value_integer - one that suits an integer input of the problem: a label in the axis, or now and
- * then the ignored one; where a row ends; 0 or 1 of a mask. */
-double value_integer(random_state *random, const problem *p, int32_t input);
+/* value_draw_input - a value for an element of input t: of its domain, or a label, length or mask.
+ * values_save - the inputs that the forward pass computed from the others, once those are drawn; in
+ * dense order. */
+double value_draw_input(random_state *random, const problem *p, int32_t t, int specials);
+void values_save(const problem *p, double *const *inputs);
 
 /* value_same - the same number and, for zeros, the same sign; any NaN is the same as any other. */
 int value_same(double a, double b);

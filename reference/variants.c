@@ -7,22 +7,25 @@
 #include <stdlib.h>
 
 #include "base.h"
+#include "kinds.h"
 
 enum {
     NUMBER_SETS = 2
 };
 
-/* Set s gives numeric attribute a the value numbers[s][a % 2]: a rising line that rounds, and a
- * falling one that meets 0 and 1 exactly. */
-static const float numbers[NUMBER_SETS][2] = { { 0.2f, 0.5f }, { -0.25f, 0.5f } };
+/* Set s gives required number a the value required[s][a % 2]: a rising line that rounds, and a
+ * falling one that meets 0 and 1 exactly. Numbers that have defaults keep them in the first set. */
+static const float required[NUMBER_SETS][2] = { { 0.2f, 0.5f }, { -0.25f, 0.5f } };
+static const double others[2] = { 0.2, 0.5 };
 
 /* All numeric attributes change together: `together` counts them once. */
 static int32_t choices_of(const vjp_attr_info *info, int32_t *together)
 {
-    if (info->type == VJP_ATTR_BOOL)
-        return 2;
-    if (info->type != VJP_ATTR_F64)
+    if (info->role == VJP_ROLE_FORMAT || info->role == VJP_ROLE_CHANNELS ||
+        info->type == VJP_ATTR_S64)
         return 1;
+    if (info->type == VJP_ATTR_BOOL || info->type == VJP_ATTR_STR)
+        return 2;
     return (*together)++ == 0 ? NUMBER_SETS : 1;
 }
 
@@ -34,6 +37,14 @@ int32_t variant_count(const vjp_op_info *op)
     return count;
 }
 
+static void add_number(problem *p, const vjp_attr_info *info, int32_t set, int32_t which)
+{
+    if (info->required)
+        problem_add_attr(p, vjp_attr_f32(info->name, required[set][which % 2]));
+    else if (set > 0)
+        problem_add_attr(p, vjp_attr_f64(info->name, others[which % 2]));
+}
+
 problem variant_problem(const vjp_op_info *op, int32_t index)
 {
     problem p = problem_start(op->name);
@@ -43,26 +54,28 @@ problem variant_problem(const vjp_op_info *op, int32_t index)
         int32_t earlier = together, choices = choices_of(info, &together);
         int32_t choice = index % choices;
         index /= choices;
-        if (info->type == VJP_ATTR_BOOL)
+        if (info->type == VJP_ATTR_BOOL && choices == 2)
             problem_add_attr(&p, vjp_attr_bool(info->name, choice));
-        if (info->type != VJP_ATTR_F64)
-            continue;
-        set = earlier == 0 ? choice : set;
-        problem_add_attr(&p, vjp_attr_f32(info->name, numbers[set][earlier % 2]));
+        else if (info->type == VJP_ATTR_STR && choices == 2)
+            problem_add_attr(&p, vjp_attr_str(info->name, kind_choice(info, choice)));
+        else if (info->type == VJP_ATTR_F64) {
+            set = earlier == 0 ? choice : set;
+            add_number(&p, info, set, earlier);
+        }
     }
     return p;
 }
 
-/* The fewest digits that give the same float. */
-static int digits_of(float value)
+/* The fewest digits that give the same number. */
+static int digits_of(double value, int is_float)
 {
     char text[32];
-    for (int digits = 1; digits < 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
+    for (int digits = 1; digits < 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
             return digits;
     }
-    return 9;
+    return 17;
 }
 
 const char *variant_value(const vjp_attr *attr, char text[VARIANT_TEXT])
@@ -70,7 +83,10 @@ const char *variant_value(const vjp_attr *attr, char text[VARIANT_TEXT])
     if (attr->type == VJP_ATTR_BOOL)
         snprintf(text, VARIANT_TEXT, "%d", (int)attr->value.b);
     else if (attr->type == VJP_ATTR_F32)
-        snprintf(text, VARIANT_TEXT, "%.*g", digits_of(attr->value.f32), (double)attr->value.f32);
+        snprintf(text, VARIANT_TEXT, "%.*g", digits_of((double)attr->value.f32, 1),
+                 (double)attr->value.f32);
+    else if (attr->type == VJP_ATTR_F64)
+        snprintf(text, VARIANT_TEXT, "%.*g", digits_of(attr->value.f64, 0), attr->value.f64);
     else if (attr->type == VJP_ATTR_S64)
         snprintf(text, VARIANT_TEXT, "%" PRId64, attr->value.s64);
     else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variants.h - an operator with each set of attributes that gives its values another meaning.
  *
- * Taken from the library's enumeration: both values of a bool, a few sets of numbers. Strings and
- * integers say where things are, not what they are worth, and keep their defaults.
+ * Taken from the library's enumeration: both values of a bool and both words of a choice, two sets
+ * of numbers. Layout names and integers say where things are, not what they are worth, and keep
+ * their defaults.
  */
 #ifndef VJP_REFERENCE_VARIANTS_H
 #define VJP_REFERENCE_VARIANTS_H

@@ -54,12 +54,12 @@ VJP_TEST_QUICK=1 ctest --test-dir $dir "-j$(nproc)" --timeout 1800 --output-on-f
     -E "$repeated" >$dir.log || { cat $dir.log; exit 1; }
 
 mkdir -p $dir/html
-report --filter src/core/ --filter src/cpu/ --filter src/formulas.h --filter src/ops.def \
+report --filter src/core/ --filter src/cpu/ --filter src/formulas.h --filter src/ops \
     --filter compat/infiniop/ --filter compat/dnnl_graph/ --exclude '.*/include/' \
     --csv $dir/files.csv --html-details $dir/html/index.html $dir
 for object in "$dir"/CMakeFiles/vjp_loops_*.dir; do
     name=${object##*/vjp_loops_}
-    report --filter src/cpu/ --filter src/formulas.h --filter src/ops.def --csv - "$object" |
+    report --filter src/cpu/ --filter src/formulas.h --filter src/ops --csv - "$object" |
         rows "name = \"${name%.dir}\""
 done >$dir/kernels
 table 0 0 <$dir/kernels

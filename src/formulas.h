@@ -7,7 +7,19 @@
  * UNROLL: how its compiler is told. May be included several times. */
 #include "formulas/exp.h"
 
+#include "formulas/piecewise.h"
+#include "formulas/rows.h"
 #include "formulas/sigmoid.h"
+#include "formulas/silu.h"
+#include "formulas/softplus.h"
+#include "formulas/tanh.h"
+
+#include "formulas/elu.h"
+#include "formulas/gelu.h"
+#include "formulas/gelu_tanh.h"
+#include "formulas/mish.h"
+
+#include "formulas/gated.h"
 
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
@@ -22,10 +34,10 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
                                const V *values, V index, const T *constants, V *out)            \
     {                                                                                           \
-        int tensor = 0, attr = 0, pass = 0;                                                     \
+        int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
         (void)part, (void)choice, (void)facts, (void)values, (void)index, (void)constants;      \
         inputs attributes outputs                                                               \
-        (void)tensor, (void)attr, (void)pass, (void)out;                                        \
+        (void)tensor, (void)attr, (void)derived, (void)pass, (void)out;                         \
     }
 #define UNUSED __attribute__((unused))
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
@@ -42,15 +54,20 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     ATTR_FACT(name)     \
     attr++;
 #define WORD FLAG
-#define REAL(name, ...)                                               \
-    ATTR_FACT(name)                                                   \
-    UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + attr]);  \
-    UNUSED const V name = k(constants[attr++]);
+#define NUMBER(name, slot)                                           \
+    UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + slot]); \
+    UNUSED const V name = k(constants[slot]);                        \
+    slot++;
+#define REAL(name, ...) \
+    ATTR_FACT(name)     \
+    NUMBER(name, attr)
+#define DERIVED(name, ...) NUMBER(name, derived)
 #define NEEDED REAL
 #define IGNORE REAL
 #define AXIS HINT
 #define AXES HINT
 #define FORMAT HINT
+#define CHANNELS HINT
 #define CAUSAL HINT
 #define LET(variable, ...) UNUSED const V variable = (__VA_ARGS__);
 #define INDEX(variable) UNUSED const V variable = index;
@@ -76,3 +93,4 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
 #include "ops.def"
 #undef UNUSED
 #undef ATTR_FACT
+#undef NUMBER

@@ -106,6 +106,14 @@ static const announcement announcements[] = {
       "src:D= diff_dst:D=", "diff_src:D=", "alpha:f64:constant:required beta:f64:constant:required" },
     { "prelu_backward", "PReLUBackward", "src:D= slope:P~ diff_dst:D=",
       "diff_src:D= diff_slope:P~+?", "data_format:str(NCX|NXC):format:NXC" },
+    { "prelu", "PReLU", "src:D= slope:P~", "dst:D=",
+      "data_format:str(NCX|NXC):format:NXC per_channel_broadcast:bool:channels:true" },
+    { "clamp", "Clamp", "src:D=", "dst:D=",
+      "min:f64:constant:required max:f64:constant:required" },
+    { "clamp_backward", "ClampBackward", "src:D= diff_dst:D=", "diff_src:D=",
+      "use_dst:bool:hint:false min:f64:constant:required max:f64:constant:required" },
+    { "sqrt_backward", "SqrtBackward", "src:D= diff_dst:D=", "diff_src:D=",
+      "use_dst:bool:choice:false" },
     { "softmax_backward", "SoftMaxBackward", "diff_dst:D= dst:D=", "diff_src:D~", "axis:s64:axis:1" },
 };
 
@@ -143,7 +151,7 @@ static void describe_attrs(const vjp_op_info *op, char *text)
 {
     static const char *const types[] = { "none", "bool", "s64", "f32", "str", "f64" };
     static const char *const roles[] = { "none", "hint", "choice", "flag", "constant", "axis",
-                                         "axes", "format", "causal", "ignored" };
+                                         "axes", "format", "causal", "ignored", "channels" };
     *text = '\0';
     for (int32_t i = 0; i < op->nattrs; i++) {
         const vjp_attr_info *attr = vjp_op_attr(op, i);

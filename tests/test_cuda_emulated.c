@@ -150,7 +150,8 @@ static void run_emulated(trial *t)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* How far two results may be apart, relative to themselves and to the largest of the tensor. */
+/* How far two results may be apart, relative to themselves and to the largest of the tensor; to 1 for
+ * PER_ROW outputs, which may be logarithms of numbers near it. */
 static double tolerance(const trial *t, vjp_dtype dtype)
 {
     if (dtype == VJP_BF16 || dtype == VJP_F16)
@@ -163,7 +164,7 @@ static void check_output(const trial *t, int32_t i)
     const vjp_tensor *tensor = t->d.given[i];
     const memory *m = &t->memory[i];
     bool exact = t->c.call.op->npasses == 1 && t->c.call.op->roles[i] == VJPI_FULL;
-    double largest = 0, tolerated = tolerance(t, tensor->dtype);
+    double largest = t->c.call.op->roles[i] == VJPI_PER_ROW, tolerated = tolerance(t, tensor->dtype);
     int64_t count = element_count(tensor);
     for (int64_t e = 0; e < count; e++) {
         double value = fabs(element_read(tensor->dtype, element_at(m, 0, tensor, e)));
@@ -243,7 +244,7 @@ static void small_calls_give_the_same_numbers(void **state)
     (void)state;
     const int64_t sizes[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 32, 33, 40, 64, 65, 100,
                               129, 256, 300, 513, 1024, 2048, 2500, 4099 };
-    try_shapes(sizes, COUNT_OF(sizes), 4, 5000, unit_quick() ? 60 : 600);
+    try_shapes(sizes, COUNT_OF(sizes), 4, 5000, unit_quick() ? 30 : 250);
 }
 
 /* Rows that no block holds, and sums in segments. */
@@ -252,7 +253,7 @@ static void long_rows_give_the_same_numbers(void **state)
     (void)state;
     const int64_t sizes[] = { 1, 2, 3, 8, 9, 16, 2049, 2500, 4096, 5000, 8193, 9000, 16384, 17001,
                               33000 };
-    try_shapes(sizes, COUNT_OF(sizes), 2, 70000, unit_quick() ? 6 : 60);
+    try_shapes(sizes, COUNT_OF(sizes), 2, 70000, unit_quick() ? 4 : 40);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "kinds.h"
 #include "refusal.h"
 #include "trial.h"
 #include "unit.h"
@@ -34,7 +35,8 @@ static const char *name_of(const problem *p, int32_t tensor)
 /* reshaped - the same problem, but one tensor is dense of this shape. */
 static problem reshaped(problem p, int32_t tensor, int32_t ndim, const int64_t *shape)
 {
-    assert_status(VJP_OK, vjp_tensor_contiguous(VJP_F32, ndim, shape, &p.tensors[tensor]), NULL);
+    assert_status(VJP_OK, vjp_tensor_contiguous(p.tensors[tensor].dtype, ndim, shape,
+                                                &p.tensors[tensor]), NULL);
     return p;
 }
 
@@ -76,7 +78,8 @@ static void tensorflow_cve_2021_37674_gradients_of_another_shape(void **state)
             problem turned = reshaped(p, t, 2, (int64_t[]){ COLUMNS, ROWS });
             other_shape_refused(&turned, t);
             problem flat = reshaped(p, t, 1, (int64_t[]){ ROWS * COLUMNS });
-            other_shape_refused(&flat, t);
+            if (t > 0 || !kind_has_rows(p.op)) /* which has no such axis */
+                other_shape_refused(&flat, t);
         }
 }
 
@@ -107,26 +110,6 @@ static void tensorflow_cve_2021_29580_empty_tensors(void **state)
         }
 }
 
-/* all_shaped - data of this shape, slopes of its last dim; strides are those of dense tensors, cut
- * to 64 bits. */
-static problem all_shaped(int32_t op, vjp_dtype dtype, int32_t ndim, const int64_t *shape)
-{
-    problem p = plain(op);
-    for (int32_t t = 0; t < p.ntensors; t++) {
-        vjp_tensor *tensor = &p.tensors[t];
-        int is_slope = vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_PARAM;
-        uint64_t step = 1;
-        tensor->dtype = dtype;
-        tensor->ndim = is_slope ? 1 : ndim;
-        for (int32_t d = tensor->ndim - 1; d >= 0; d--) {
-            tensor->shape[d] = shape[is_slope ? ndim - 1 : d];
-            tensor->strides[d] = (int64_t)step;
-            step *= (uint64_t)tensor->shape[d];
-        }
-    }
-    return p;
-}
-
 /* Products of dims that wrap around 64 bits to a negative number, to 0, and to a few elements. */
 static void tensorflow_cve_2022_23575_products_of_dims_that_wrap(void **state)
 {
@@ -146,7 +129,7 @@ static void tensorflow_cve_2022_23575_products_of_dims_that_wrap(void **state)
     };
     for (int32_t op = 0; op < vjp_op_count(); op++)
         for (int64_t w = 0; w < COUNT_OF(wraps); w++) {
-            problem p = all_shaped(op, VJP_F16, wraps[w].ndim, wraps[w].shape);
+            problem p = refusal_shaped(vjp_op_at(op), VJP_F16, wraps[w].ndim, wraps[w].shape);
             refused(&p, VJP_TOO_LARGE, WORDS(name_of(&p, 0), "dim"));
             vjp_tensor before = p.tensors[0], tensor = before;
             assert_status(VJP_TOO_LARGE, vjp_tensor_contiguous(VJP_F16, wraps[w].ndim,
@@ -166,7 +149,7 @@ static void tensorflow_cve_2022_21726_axes_out_of_bounds(void **state)
     for (int32_t op = 0; op < vjp_op_count(); op++)
         for (int32_t a = 0; a < vjp_op_at(op)->nattrs; a++) {
             const vjp_attr_info *info = vjp_op_attr(vjp_op_at(op), a);
-            if (info->type != VJP_ATTR_S64)
+            if (kind_attr_role(info) != ROLE_AXIS)
                 continue;
             for (int64_t i = 0; i < COUNT_OF(axes); i++) {
                 problem p = plain(op);
@@ -178,23 +161,32 @@ static void tensorflow_cve_2022_21726_axes_out_of_bounds(void **state)
     assert_true(asked > 0);
 }
 
-/* Parameters of a length that is not the data's: both of them, or one alone. */
+/* The name of a parameter, without that of its gradient. */
+static const char *param_name(const problem *p, int32_t tensor)
+{
+    const char *name = name_of(p, tensor);
+    return strncmp(name, "diff_", 5) == 0 ? name + 5 : name;
+}
+
+/* Parameters of a length that is not the data's: all of them, or one alone. One element is
+ * broadcast, unless the gradient has more. */
 static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
 {
     (void)state;
     int asked = 0;
     for (int32_t op = 0; op < vjp_op_count(); op++)
         for (int64_t length = 0; length <= 3 * COLUMNS; length++) {
-            problem both = plain(op);
-            problem_contiguous(&both, VJP_F32, VJP_F32, 2, plain_shape, 1, &length);
-            for (int32_t t = 0; t < both.ntensors; t++) {
+            problem all = plain(op);
+            problem_contiguous(&all, VJP_F32, VJP_F32, 2, plain_shape, 1, &length);
+            for (int32_t t = 0; t < all.ntensors; t++) {
                 problem one = plain(op);
-                if (vjp_op_tensor(one.op, t)->shape_rule != VJP_SHAPE_PARAM || length == COLUMNS)
+                if (!kind_is_param(one.op, t) || length == COLUMNS ||
+                    (length == 1 && !kind_has_sums(one.op)))
                     continue;
-                one.tensors[t] = both.tensors[t];
-                refused(&one, VJP_BAD_SHAPE, WORDS("slope", "dim 0"));
+                one.tensors[t] = all.tensors[t];
+                refused(&one, VJP_BAD_SHAPE, WORDS(param_name(&one, t), "dim 0"));
                 if (length != 1)
-                    refused(&both, VJP_BAD_SHAPE, WORDS("slope", "dim 0"));
+                    refused(&all, VJP_BAD_SHAPE, WORDS(param_name(&all, t), "dim 0"));
                 asked++;
             }
         }
@@ -230,6 +222,18 @@ static void tensorflow_cve_2023_25664_outputs_larger_than_the_gradient(void **st
         }
 }
 
+/* A parameter without a gradient may be broadcast, and a row's dim of 1 be there or not. */
+static int is_allowed(const problem *p, int32_t tensor)
+{
+    const vjp_tensor *t = &p->tensors[tensor];
+    int fits = t->ndim <= 2;
+    if (vjp_op_tensor(p->op, tensor)->shape_rule == VJP_SHAPE_ROW)
+        return t->ndim == 2 && t->shape[0] == ROWS && t->shape[1] == 1;
+    for (int32_t d = 0; d < t->ndim && fits; d++)
+        fits = t->shape[d] == 1 || t->shape[d] == plain_shape[d + 2 - t->ndim];
+    return fits && kind_is_param(p->op, tensor) && !kind_has_sums(p->op);
+}
+
 /* One tensor gives the loop its bounds, and another is smaller: what would broadcast is refused as
  * well, and so is a rank that the dims do not have. */
 static void pytorch_issue_195547_a_tensor_smaller_than_the_one_that_bounds_the_loop(void **state)
@@ -243,7 +247,8 @@ static void pytorch_issue_195547_a_tensor_smaller_than_the_one_that_bounds_the_l
             for (int64_t s = 0; s < COUNT_OF(small); s++)
                 for (int32_t ndim = 0; ndim <= 3; ndim++) {
                     problem p = plain(op), bent = reshaped(p, t, ndim, small[s]);
-                    if (tensor_same_shape(&bent.tensors[t], &p.tensors[t]))
+                    if (tensor_same_shape(&bent.tensors[t], &p.tensors[t]) || is_allowed(&bent, t) ||
+                        (t == 0 && ndim < 2 && kind_has_rows(p.op))) /* which has no such axis */
                         continue;
                     other_shape_refused(&bent, t);
                 }
@@ -266,9 +271,11 @@ static void xnnpack_issue_10100_a_size_that_wraps_to_4_bytes(void **state)
     static char memory[256];
     const int64_t wraps_in_bits = (INT64_C(1) << 59) + 1, wraps_in_bytes = (INT64_C(1) << 62) + 1;
     for (int32_t op = 0; op < vjp_op_count(); op++) {
-        problem p = all_shaped(op, VJP_F32, 2, (int64_t[]){ 1, wraps_in_bytes });
+        if (kind_has_rows(vjp_op_at(op))) /* whose axis could not be that long */
+            continue;
+        problem p = refusal_shaped(vjp_op_at(op), VJP_F32, 2, (int64_t[]){ 1, wraps_in_bytes });
         refused(&p, VJP_TOO_LARGE, WORDS(name_of(&p, 0), "dim 1"));
-        p = accepted(all_shaped(op, VJP_F32, 2, (int64_t[]){ 1, wraps_in_bits }));
+        p = accepted(refusal_shaped(vjp_op_at(op), VJP_F32, 2, (int64_t[]){ 1, wraps_in_bits }));
         vjp_plan *plan = NULL;
         char reason[VJP_REASON_SIZE];
         void *data[PROBLEM_TENSORS];

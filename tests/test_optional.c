@@ -29,7 +29,7 @@ static vjp_plan *plan_without(const problem *p, vjp_context *ctx, int32_t missin
     char reason[VJP_REASON_SIZE] = "";
     vjp_plan *plan = NULL;
     for (int32_t i = 0; i < p->ntensors; i++)
-        tensors[i] = i == missing ? NULL : &p->tensors[i];
+        tensors[i] = i == missing || !problem_has(p, i) ? NULL : &p->tensors[i];
     int32_t ntensors = how == AS_NULL ? p->ntensors : missing;
     vjp_status status = vjp_plan_create(ctx, p->op->name, p->attrs, p->nattrs, tensors, ntensors,
                                         &plan, reason, sizeof reason);
@@ -119,6 +119,8 @@ static void outputs_not_wanted_in_any_layout(void **state)
             for (uint64_t n = 0; n < cases * (uint64_t)npairs; n++) {
                 case_dtypes dtypes = pairs[n % (uint64_t)npairs];
                 problem p = case_draw(op->name, dtypes.dtype, dtypes.wide, n);
+                if (p.absent >> op->ninputs) /* another output is not wanted */
+                    continue;
                 for (int isa = 0; isa < ISAS; isa++)
                     if (isa_contexts[isa] != NULL)
                         check_problem(&p, n, isa_contexts[isa], t);

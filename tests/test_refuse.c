@@ -2,6 +2,7 @@
 /* test_refuse.c - every request that plan creation refuses: with which status, and a reason that
  * names the culprit. Each starts from a request that is accepted and changes one thing.
  */
+#include <math.h>
 #include <string.h>
 
 #include "arena.h"
@@ -73,7 +74,7 @@ static void operators_that_do_not_exist(void **state)
     (void)state;
     problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
-    const char *const names[] = { "", "relu", "relu_backwards", "RELU_BACKWARD", " relu_backward" };
+    const char *const names[] = { "", "rel", "relu_backwards", "RELU_BACKWARD", " relu_backward" };
     for (int64_t i = 0; i < COUNT_OF(names); i++)
         arguments_refused((arguments){ refusal_context, names[i], NULL, 0, list, 3 }, VJP_BAD_OP,
                           WORDS(names[i]));
@@ -215,6 +216,29 @@ static void attributes_of_a_value_not_allowed(void **state)
     for (int64_t i = 0; i < COUNT_OF(formats); i++) {
         problem format = refusal_fold(formats[i], 5);
         refused(&format, VJP_BAD_ATTRIBUTE, WORDS("data_format", formats[i]));
+    }
+}
+
+/* What the operators require of their numbers beyond the types. */
+static void numbers_that_the_operator_refuses(void **state)
+{
+    (void)state;
+    const char *const clamps[] = { "clamp", "clamp_backward" };
+    for (int64_t i = 0; i < COUNT_OF(clamps); i++) {
+        problem p = problem_start(clamps[i]);
+        problem_add_attr(&p, vjp_attr_f64("min", -1));
+        problem_add_attr(&p, vjp_attr_f64("max", -1));
+        problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 9 }, 0, NULL);
+        accepted(p);
+        p.attrs[1] = vjp_attr_f64("max", -1.5);
+        refused(&p, VJP_BAD_ATTRIBUTE, WORDS(clamps[i], ": attribute min: ", "at most max"));
+        p.attrs[1] = vjp_attr_f64("max", (double)NAN);
+        refused(&p, VJP_BAD_ATTRIBUTE, WORDS(clamps[i], ": attribute min: ", "at most max"));
+        p.attrs[0] = vjp_attr_f32("min", NAN);
+        refused(&p, VJP_BAD_ATTRIBUTE, WORDS(clamps[i], ": attribute min: ", "at most max"));
+        p.attrs[0] = vjp_attr_f32("min", -INFINITY);
+        p.attrs[1] = vjp_attr_f32("max", INFINITY);
+        accepted(p);
     }
 }
 
@@ -382,6 +406,7 @@ int main(void)
         cmocka_unit_test(attributes_that_are_missing),
         cmocka_unit_test(attributes_of_the_wrong_type),
         cmocka_unit_test(attributes_of_a_value_not_allowed),
+        cmocka_unit_test(numbers_that_the_operator_refuses),
         cmocka_unit_test(attributes_with_null_inside),
         cmocka_unit_test(axes_out_of_range),
         cmocka_unit_test(the_default_axis_on_one_dim),

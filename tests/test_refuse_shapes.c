@@ -284,6 +284,22 @@ static void a_diff_slope_that_repeats_an_element(void **state)
     accepted(restrided(refusal_fold("NCX", 1), 4, (int64_t[]){ 0 }));
 }
 
+/* A 1-D slope of 7 beside (2, 5, 7): along dim 1 in NCX, unless the format is switched off. */
+static void a_slope_along_the_last_dim_in_any_format(void **state)
+{
+    (void)state;
+    const int64_t shape[] = { 2, 5, 7 }, last = 7, channels = 5;
+    for (int per_channel = 0; per_channel < 2; per_channel++) {
+        problem p = problem_start("prelu");
+        problem_add_attr(&p, vjp_attr_str("data_format", "NCX"));
+        problem_add_attr(&p, vjp_attr_bool("per_channel_broadcast", per_channel));
+        problem_contiguous(&p, VJP_F32, VJP_F32, 3, shape, 1, per_channel ? &channels : &last);
+        accepted(p);
+        problem_contiguous(&p, VJP_F32, VJP_F32, 3, shape, 1, per_channel ? &last : &channels);
+        refused(&p, VJP_BAD_SHAPE, WORDS("slope: dim 0", per_channel ? "dim 1" : "dim 2"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +321,7 @@ int main(void)
         cmocka_unit_test(outputs_one_to_one_in_any_order),
         cmocka_unit_test(outputs_that_take_too_long_to_prove),
         cmocka_unit_test(a_diff_slope_that_repeats_an_element),
+        cmocka_unit_test(a_slope_along_the_last_dim_in_any_format),
     };
     return cmocka_run_group_tests(tests, refusal_open, refusal_close);
 }

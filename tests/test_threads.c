@@ -236,12 +236,13 @@ static void run_on_a_small_stack(const problem *p, uint64_t number, vjp_context 
 static void run_cases_on_a_small_stack(const char *op, vjp_context *ctx)
 {
     case_dtypes pairs[CASE_DTYPES];
-    int32_t npairs = case_dtypes_of(op, pairs);
-    for (int32_t pair = 0; pair < npairs; pair++)
-        for (uint64_t number = 0; number < 40; number++) {
-            problem p = case_draw(op, pairs[pair].dtype, pairs[pair].wide, number);
-            run_on_a_small_stack(&p, number, ctx);
-        }
+    uint64_t npairs = (uint64_t)case_dtypes_of(op, pairs), count = (uint64_t)vjp_op_count();
+    uint64_t cases = count < 80 ? 320 / count : 4; /* of each pair of dtypes */
+    for (uint64_t number = 0; number < cases * npairs; number++) {
+        case_dtypes pair = pairs[number % npairs];
+        problem p = case_draw(op, pair.dtype, pair.wide, number);
+        run_on_a_small_stack(&p, number, ctx);
+    }
 }
 
 static void a_stack_of_64_kib_is_enough(void **state)

@@ -15,10 +15,11 @@
 #define MAX_TENSORS 5       /* of infiniop's operators */
 #define MAX_VJP_TENSORS 16  /* of vjp's, which may have optional ones beside */
 
-/* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. */
+/* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. If `halves`
+ * is set, the last two tensors are halves of the last argument. */
 struct op {
     const char *name;
-    int ntensors;
+    int ntensors, halves;
     const char *tensors[MAX_TENSORS];
 };
 
@@ -39,7 +40,8 @@ struct InfiniopDescriptor {
     const struct op *op;
     vjp_plan *plan;
     int32_t ninputs;            /* of vjp's operator */
-    int32_t place[MAX_TENSORS]; /* vjp's index of each argument */
+    int32_t place[MAX_TENSORS]; /* vjp's index of each tensor of the row */
+    ptrdiff_t half;             /* bytes from the first half of an argument to the second */
 };
 
 static infiniStatus_t translate(vjp_status status)
@@ -221,6 +223,30 @@ static int find_places(const struct op *op, const vjp_op_info *info, int32_t *pl
     return 1;
 }
 
+/* The argument that tensor i of the row is, or is a half of. */
+static int argument_of(const struct op *op, int i)
+{
+    return op->halves && i == op->ntensors - 1 ? i - 1 : i;
+}
+
+/* Half of a tensor along its last dim, and the bytes from one half to the other. What cannot be
+ * halved is left for vjp to refuse. */
+static infiniStatus_t halve(const vjp_tensor *whole, vjp_tensor *half, ptrdiff_t *distance)
+{
+    int32_t last = whole->ndim - 1;
+    *half = *whole;
+    *distance = 0;
+    if (last < 0 || last >= VJP_MAX_DIMS)
+        return INFINI_STATUS_SUCCESS;
+    if (whole->shape[last] % 2)
+        return INFINI_STATUS_BAD_TENSOR_SHAPE;
+    half->shape[last] /= 2;
+    if (__builtin_mul_overflow(half->shape[last], whole->strides[last], distance) ||
+        __builtin_mul_overflow(*distance, (ptrdiff_t)vjp_dtype_size(whole->dtype), distance))
+        return INFINI_STATUS_BAD_TENSOR_SHAPE;
+    return INFINI_STATUS_SUCCESS;
+}
+
 static infiniStatus_t create(const struct op *op, infiniopHandle_t handle,
                              const infiniopTensorDescriptor_t *tensors, const vjp_attr *attrs,
                              int32_t nattrs, struct InfiniopDescriptor **desc_ptr)
@@ -228,7 +254,8 @@ static infiniStatus_t create(const struct op *op, infiniopHandle_t handle,
     struct InfiniopDescriptor made = { .op = op };
     const vjp_op_info *info = vjp_op_find(op->name);
     const vjp_tensor *placed[MAX_VJP_TENSORS] = { NULL };
-    infiniStatus_t status;
+    vjp_tensor half;
+    infiniStatus_t status = INFINI_STATUS_SUCCESS;
     if (!desc_ptr)
         return INFINI_STATUS_BAD_PARAM;
     *desc_ptr = NULL;
@@ -237,10 +264,17 @@ static infiniStatus_t create(const struct op *op, infiniopHandle_t handle,
     if (!find_places(op, info, made.place))
         return INFINI_STATUS_INTERNAL_ERROR;
     for (int i = 0; i < op->ntensors; i++) {
-        if (!tensors[i]) /* infiniop has no optional tensors */
+        const int argument = argument_of(op, i);
+        if (!tensors[argument]) /* infiniop has no optional tensors */
             return INFINI_STATUS_BAD_PARAM;
-        placed[made.place[i]] = &tensors[i]->tensor;
+        placed[made.place[i]] = &tensors[argument]->tensor;
+        if (op->halves && i >= op->ntensors - 2) {
+            status = halve(&tensors[argument]->tensor, &half, &made.half);
+            placed[made.place[i]] = &half;
+        }
     }
+    if (status != INFINI_STATUS_SUCCESS)
+        return status;
     made.ninputs = info->ninputs;
     status = translate(vjp_plan_create(handle->ctx, op->name, attrs, nattrs, placed,
                                        info->ninputs + info->noutputs, &made.plan, NULL, 0));
@@ -273,8 +307,10 @@ static infiniStatus_t run(const struct op *op, const struct InfiniopDescriptor *
     void *buffers[MAX_VJP_TENSORS] = { NULL };
     if (!desc || desc->op != op)
         return INFINI_STATUS_BAD_PARAM;
-    for (int i = 0; i < op->ntensors; i++)
-        buffers[desc->place[i]] = (void *)data[i];
+    for (int i = 0; i < op->ntensors; i++) {
+        char *at = (char *)data[argument_of(op, i)];
+        buffers[desc->place[i]] = at && argument_of(op, i) != i ? at + desc->half : at;
+    }
     return translate(vjp_plan_run(desc->plan, (const void *const *)buffers,
                                   buffers + desc->ninputs, workspace, workspace_size, stream));
 }
@@ -295,6 +331,11 @@ static infiniStatus_t destroy(struct InfiniopDescriptor *desc)
 
 /* For each count of outputs and inputs: how many tensors, their names, and the parameters for them
  * in Create and in the run call. */
+#define COUNT_1_1 2
+#define NAMES_1_1(a, b) #a, #b
+#define DESCS_1_1(a, b) infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b
+#define DATA_1_1(a, b) void *a, const void *b
+
 #define COUNT_1_2 3
 #define NAMES_1_2(a, b, c) #a, #b, #c
 #define DESCS_1_2(a, b, c) \
@@ -307,10 +348,15 @@ static infiniStatus_t destroy(struct InfiniopDescriptor *desc)
     DESCS_1_2(a, b, c), infiniopTensorDescriptor_t d, infiniopTensorDescriptor_t e
 #define DATA_2_3(a, b, c, d, e) void *a, void *b, const void *c, const void *d, const void *e
 
-/* The empty attribute in front lets an operator have none. */
 #define OP(stem, vjp_name, arity, tensors, params, attrs)                                          \
-    static const struct op op_##stem = { #vjp_name, COUNT_##arity, { NAMES_##arity tensors } };    \
-                                                                                                   \
+    static const struct op op_##stem = { #vjp_name, COUNT_##arity, 0, { NAMES_##arity tensors } }; \
+    FUNCTIONS(stem, arity, tensors, PARAMS(params), ATTRS(attrs))
+#define HALVES(stem, vjp_name, tensors, attrs)                                                     \
+    static const struct op op_##stem = { #vjp_name, COUNT_1_2, 1, { NAMES_1_2 tensors } };         \
+    FUNCTIONS(stem, 1_1, (output, input), PARAMS(), ATTRS(attrs))
+
+/* The empty attribute in front lets an operator have none. */
+#define FUNCTIONS(stem, arity, tensors, params, attrs)                                             \
     infiniStatus_t infiniopCreate##stem##Descriptor(                                               \
         infiniopHandle_t handle, infiniop##stem##Descriptor_t *desc_ptr,                           \
         DESCS_##arity tensors params)                                                              \

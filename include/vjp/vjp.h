@@ -392,7 +392,8 @@ typedef enum vjp_tensor_flags {
  * CHOICE: selects between two formulas. FLAG: switches a detail of one.
  * CONSTANT: a number in the formula.
  * AXIS: the dim that rows run along. AXES: the first of the dims, up to the last, that they do.
- * FORMAT: where the channels are.
+ * FORMAT: where the channels are. CHANNELS: if 0, FORMAT does not apply, and a 1-D parameter is aligned
+ * with the last dim.
  * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. */
 typedef enum vjp_attr_role {
     VJP_ROLE_HINT = 1,
@@ -403,7 +404,8 @@ typedef enum vjp_attr_role {
     VJP_ROLE_AXES = 6,
     VJP_ROLE_FORMAT = 7,
     VJP_ROLE_CAUSAL = 8,
-    VJP_ROLE_IGNORED = 9
+    VJP_ROLE_IGNORED = 9,
+    VJP_ROLE_CHANNELS = 10
 } vjp_attr_role;
 
 /* The structs below are the library's own constants and live as long as it does. Their

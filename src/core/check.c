@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/fpmode.h"
 #include "core/internal.h"
 
 /* ---- attributes --------------------------------------------------------------------------- */
@@ -454,6 +455,7 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
     case VJP_ROLE_HINT:
     case VJP_ROLE_FLAG:
     case VJP_ROLE_FORMAT:
+    case VJP_ROLE_CHANNELS:
         break;
     }
     return VJP_OK;
@@ -461,10 +463,14 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
 
 static bool channels_first(const vjpi_op *op, const vjp_attr *values)
 {
-    for (int32_t a = 0; a < op->info.nattrs; a++)
+    bool first = false, applies = true;
+    for (int32_t a = 0; a < op->info.nattrs; a++) {
         if (op->attrs[a].role == VJP_ROLE_FORMAT)
-            return strcmp(values[a].value.str, "NCX") == 0;
-    return false;
+            first = strcmp(values[a].value.str, "NCX") == 0;
+        if (op->attrs[a].role == VJP_ROLE_CHANNELS)
+            applies = values[a].value.b;
+    }
+    return first && applies;
 }
 
 static void settle_causal(vjpi_call *call)
@@ -474,6 +480,19 @@ static void settle_causal(vjpi_call *call)
     for (int32_t d = 0; d < call->ndim && causal; d++)
         if (!(call->reduced[d] & VJPI_AXIS))
             call->causal_dim = d;
+}
+
+/* What the operator requires of its attributes, and the numbers it derives from them. */
+static vjp_status settle_numbers(vjpi_call *call, vjpi_reason reason)
+{
+    vjpi_fpmode caller = vjpi_fpmode_enter();
+    const char *refusal = call->op->settle(call->constants, call->choice, call->facts,
+                                           call->constants + VJPI_DERIVED_SLOTS);
+    vjpi_fpmode_leave(caller);
+    if (refusal)
+        return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "%s: attribute %s", call->op->info.name,
+                           refusal);
+    return VJP_OK;
 }
 
 /* The description of each tensor that was passed. */
@@ -550,7 +569,8 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
         if ((status = apply_attr(a, &values[a], given[a], call, reason)) != VJP_OK)
             return status;
     settle_causal(call);
-    if ((status = check_shapes(call, false, channels_first(op, values), reason)) != VJP_OK)
+    if ((status = settle_numbers(call, reason)) != VJP_OK ||
+        (status = check_shapes(call, false, channels_first(op, values), reason)) != VJP_OK)
         return status;
     count_rows(call);
     find_work(call);

@@ -33,6 +33,8 @@ typedef struct vjpi_op {
     uint8_t reductions[VJPI_MAX_PASSES];      /* values that each pass leaves: limits.h */
     bool indexed;                             /* the formula uses the position along the axis */
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
+    /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold. */
+    const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
 } vjpi_op;
 
 const vjpi_op *vjpi_op_find(const char *name);
@@ -107,7 +109,7 @@ typedef struct vjpi_call {
     uint32_t passes;          /* bit i: pass i is needed, except the last one */
     int32_t causal_dim;       /* the dim that counts rows where they end at the diagonal; -1 */
     int64_t ignored_label;    /* of labels that need not be in range */
-    double constants[VJPI_MAX_ATTRS + 1]; /* attributes by index; the length of the axis */
+    double constants[VJPI_COUNT_SLOT + 1]; /* limits.h */
 } vjpi_call;
 
 static inline bool vjpi_has(uint32_t facts, int32_t tensor)

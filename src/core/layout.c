@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/fpmode.h"
 #include "core/layout.h"
 
 int64_t vjpi_numel(const vjp_tensor *tensor)
@@ -36,8 +37,9 @@ double vjpi_workspace_limit(const vjpi_call *call)
     return share > 256 << 10 ? share : 256 << 10;
 }
 
-/* A constant and its rounding error. Any NaN becomes the one that the lanes expect. */
-static void set_constant(double exact, int32_t slot, size_t compute_size, void *constants)
+/* A constant and its rounding error. Any NaN becomes the one that the lanes expect. Out of line, so
+ * that no rounding moves out of the mode it is to be done in. */
+static __attribute__((noinline)) void set_constant(double exact, int32_t slot, size_t compute_size, void *constants)
 {
     float narrow = isnan(exact) ? NAN : (float)exact;
     double wide = isnan(exact) ? (double)NAN : exact;
@@ -54,9 +56,10 @@ static void set_constant(double exact, int32_t slot, size_t compute_size, void *
 void vjpi_set_constants(const vjpi_call *call, void *constants)
 {
     size_t size = vjpi_compute_size(call->dtype);
-    for (int32_t a = 0; a < call->op->info.nattrs; a++)
-        set_constant(call->constants[a], a, size, constants);
-    set_constant(call->constants[VJPI_COUNT_SLOT], VJPI_COUNT_SLOT, size, constants);
+    vjpi_fpmode caller = vjpi_fpmode_enter();
+    for (int32_t slot = 0; slot <= VJPI_COUNT_SLOT; slot++)
+        set_constant(call->constants[slot], slot, size, constants);
+    vjpi_fpmode_leave(caller);
 }
 
 /* Reverse the dim in every operand if its stride in the leading one is negative. */
@@ -110,12 +113,16 @@ static void merge(vjpi_loop *loop)
     loop->ndim = loop->ndim > 0 ? kept + 1 : 0;
 }
 
-/* The operand that the loop's order follows. */
+/* The operand that the loop's order follows. Sums must not change with an output that the caller may
+ * leave out: where there are any, it is one that is always there. */
 static int32_t leading_operand(const vjpi_call *call)
 {
-    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++)
-        if (call->op->roles[i] == VJPI_FULL && vjpi_has(call->facts, i))
+    for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
+        bool optional = call->op->tensors[i].flags & VJP_TENSOR_OPTIONAL;
+        if (call->op->roles[i] == VJPI_FULL && vjpi_has(call->facts, i) &&
+            !(call->sums && optional))
             return i;
+    }
     return 0;
 }
 

@@ -6,17 +6,19 @@
 
 #define VJPI_MAX_TENSORS 8
 #define VJPI_MAX_ATTRS 8
+#define VJPI_MAX_DERIVED 4 /* numbers that plan creation makes of the attributes */
 #define VJPI_MAX_PASSES 4 /* over a row; the last computes the outputs */
 #define VJPI_MAX_SUMS 3   /* that one pass makes */
 #define VJPI_MAX_VALUES 6 /* that all passes leave for a row */
 #define VJPI_MAX_OPERANDS (VJPI_MAX_TENSORS + VJPI_MAX_VALUES + 1) /* tensors, row values, and where
                                                                    a row is among its neighbours */
 
-/* The constants that a formula uses: its attributes, the length of the axis, and the errors of
- * rounding the attributes to the compute type. */
-#define VJPI_COUNT_SLOT VJPI_MAX_ATTRS
-#define VJPI_LOW_SLOTS (VJPI_MAX_ATTRS + 1)
-#define VJPI_MAX_CONSTANTS (2 * VJPI_MAX_ATTRS + 1)
+/* The constants that a formula uses: its attributes, the DERIVED numbers, the length of the axis, and
+ * the errors of rounding all but the last to the compute type. */
+#define VJPI_DERIVED_SLOTS VJPI_MAX_ATTRS
+#define VJPI_COUNT_SLOT (VJPI_DERIVED_SLOTS + VJPI_MAX_DERIVED)
+#define VJPI_LOW_SLOTS (VJPI_COUNT_SLOT + 1)
+#define VJPI_MAX_CONSTANTS (VJPI_LOW_SLOTS + VJPI_COUNT_SLOT)
 
 /* Flags of a whole call. Bit i: tensor i is present; from here on: attribute i is set, is not 0 or
  * is the second of two words. */

@@ -45,6 +45,7 @@ enum {
 #define AXIS(name, value, meaning) ATTR(name, S64, AXIS, s64, 0, value, NULL, meaning)
 #define AXES(name, value, meaning) ATTR(name, S64, AXES, s64, 0, value, NULL, meaning)
 #define FORMAT(name, value, meaning) ATTR(name, STR, FORMAT, str, 0, value, "NCX|NXC", meaning)
+#define CHANNELS(name, value, meaning) ATTR(name, BOOL, CHANNELS, b, 0, value, NULL, meaning)
 #define CAUSAL(name, value, meaning) ATTR(name, BOOL, CAUSAL, b, 0, value, NULL, meaning)
 #define IGNORE(name, value, meaning) ATTR(name, S64, IGNORED, s64, 0, value, NULL, meaning)
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)   \
@@ -76,6 +77,10 @@ enum {
     ULP_ROW(output, choice, NARROW_DTYPES, half, half, #half " ULP")                         \
     ULP_ROW(output, choice, 1u << VJP_F32, f32, f32_one, #f32 " ULP, " #f32_one " for a gradient of 1") \
     ULP_ROW(output, choice, 1u << VJP_F64, f64, f64_one, #f64 " ULP, " #f64_one " for a gradient of 1")
+#define VALUE_ULP(output, choice, half, f32, f64)                                            \
+    ULP_ROW(output, choice, NARROW_DTYPES, half, half, #half " ULP")                         \
+    ULP_ROW(output, choice, 1u << VJP_F32, f32, f32, #f32 " ULP")                            \
+    ULP_ROW(output, choice, 1u << VJP_F64, f64, f64, #f64 " ULP")
 #define WITHIN(output, c, magnitude)                                      \
     { sizeof(vjp_bound_info), #output, -1, ALL_DTYPES, 0, 0, c, magnitude, \
       "(ceil(log2 n) + " #c ") * eps * " magnitude                        \
@@ -103,6 +108,7 @@ enum {
 #define AXIS SKIP_ATTR
 #define AXES SKIP_ATTR
 #define FORMAT SKIP_ATTR
+#define CHANNELS SKIP_ATTR
 #define CAUSAL SKIP_ATTR
 #define IGNORE SKIP_ATTR
 #define THEN current++;
@@ -118,11 +124,60 @@ enum {
         return pass < current;                                        \
     }
 #include "ops.def"
+#undef SKIP_ATTR
+#undef FACT
 
-/* Fifth: what the loops support. */
+/* Fifth: what is required of the attributes, and the numbers made of them. */
+#define SKIP_ATTR(...) attr++;
+#define FACT(name, ...)                                                 \
+    const bool is_##name = facts >> (VJPI_ATTR_FACTS + attr++) & 1;     \
+    (void)is_##name;
+#define CHOSEN(name, ...)    \
+    const int name = choice; \
+    (void)name;              \
+    attr++;
+#define VALUE(name, ...)                 \
+    const double name = values[attr++];  \
+    (void)name;
+#define HINT SKIP_ATTR
+#define CHOICE CHOSEN
+#define MODE CHOSEN
+#define FLAG FACT
+#define WORD FACT
+#define REAL VALUE
+#define NEEDED VALUE
+#define AXIS SKIP_ATTR
+#define AXES SKIP_ATTR
+#define FORMAT SKIP_ATTR
+#define CHANNELS SKIP_ATTR
+#define CAUSAL SKIP_ATTR
+#define IGNORE VALUE
+#define REQUIRE(condition, reason) \
+    if (!(condition))              \
+        return reason;
+#define DERIVED(name, ...)             \
+    const double name = (__VA_ARGS__); \
+    *derived++ = name;
+#define OP(name, title, formula, inputs, attributes, outputs, bounds)                      \
+    static const char *name##_settle(const double *values, int choice, uint32_t facts,     \
+                                     double *derived)                                      \
+    {                                                                                      \
+        int attr = 0;                                                                      \
+        attributes                                                                         \
+        (void)attr, (void)values, (void)choice, (void)facts, (void)derived;                \
+        return NULL;                                                                       \
+    }
+#include "ops.def"
+#undef SKIP_ATTR
+#undef FACT
+#undef CHOSEN
+#undef VALUE
+
+/* Sixth: what the loops support. */
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)                           \
     _Static_assert(LENGTH(name##_tensors) <= VJPI_MAX_TENSORS, #name ": too many tensors");     \
     _Static_assert(LENGTH(name##_attrs) - 1 <= VJPI_MAX_ATTRS, #name ": too many attributes");  \
+    _Static_assert(name##_nderived <= VJPI_MAX_DERIVED, #name ": too many DERIVED");            \
     _Static_assert(name##_nsums <= VJPI_MAX_SUMS, #name ": too many SUM");                      \
     _Static_assert(name##_nsums == 0 || name##_nper_row == 0, #name ": SUM and PER_ROW");       \
     _Static_assert(name##_npasses <= VJPI_MAX_PASSES, #name ": too many passes");               \
@@ -140,7 +195,7 @@ enum {
         LENGTH(name##_bounds) },                                                  \
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
       VJPI_FORMULA_##name, name##_npasses, name##_nvalues, { 0 outputs },         \
-      name##_nindex > 0, name##_needs },
+      name##_nindex > 0, name##_needs, name##_settle },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

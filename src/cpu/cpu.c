@@ -6,7 +6,7 @@
  * stores bypass the caches. */
 #include <stdlib.h>
 
-#include "cpu/fpmode.h"
+#include "core/fpmode.h"
 #include "cpu/stage.h"
 
 #define WORKSPACE_ALIGNMENT 64

@@ -33,6 +33,11 @@ static inline V times_2_to(V a, V z)
 
 static inline V root(V a) { return _mm256_sqrt_pd(a); }
 
+static inline V with_sign(V a, V s)
+{
+    return _mm256_or_pd(_mm256_and_pd(k(-0.0), s), _mm256_andnot_pd(k(-0.0), a));
+}
+
 static inline V split_exponent(V a, V *z)
 {
     const __m256i bias = _mm256_set1_epi64x((int64_t)1023 << 52);
@@ -80,6 +85,11 @@ static inline V times_2_to(V a, V z)
 }
 
 static inline V root(V a) { return _mm256_sqrt_ps(a); }
+
+static inline V with_sign(V a, V s)
+{
+    return _mm256_or_ps(_mm256_and_ps(k(-0.0f), s), _mm256_andnot_ps(k(-0.0f), a));
+}
 
 static inline V split_exponent(V a, V *z)
 {

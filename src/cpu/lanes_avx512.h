@@ -32,6 +32,12 @@ static inline V times_2_to(V a, V z)
 
 static inline V root(V a) { return _mm512_sqrt_pd(a); }
 
+static inline V with_sign(V a, V s)
+{
+    __m512i sign = _mm512_set1_epi64(INT64_MIN);
+    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(sign, _mm512_castpd_si512(s), _mm512_castpd_si512(a), 0xca));
+}
+
 static inline V split_exponent(V a, V *z)
 {
     const __m512i bias = _mm512_set1_epi64((int64_t)1023 << 52);
@@ -72,6 +78,12 @@ static inline V times_2_to(V a, V z)
 }
 
 static inline V root(V a) { return _mm512_sqrt_ps(a); }
+
+static inline V with_sign(V a, V s)
+{
+    __m512i sign = _mm512_set1_epi32(INT32_MIN);
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(sign, _mm512_castps_si512(s), _mm512_castps_si512(a), 0xca));
+}
 
 static inline V split_exponent(V a, V *z)
 {

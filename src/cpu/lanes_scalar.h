@@ -16,6 +16,7 @@
  *   split_exponent(a, &z)    a fraction f from sqrt(1/2) to sqrt(2) and z = n + MAGIC, for a normal
  *                            a = f * 2^n > 0
  *   root(a)                  the square root
+ *   with_sign(a, s)          a with the sign of s
  *   first(n)                 mask: the first n lanes
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
  *
@@ -112,6 +113,15 @@ static inline V root(V a)
     return __builtin_sqrt(a);
 #else
     return __builtin_sqrtf(a);
+#endif
+}
+
+static inline V with_sign(V a, V s)
+{
+#if VJPI_COMPUTE_F64
+    return __builtin_copysign(a, s);
+#else
+    return __builtin_copysignf(a, s);
 #endif
 }
 

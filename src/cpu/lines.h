@@ -52,7 +52,7 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cha
         ptrdiff_t size = size_of(u, tile, i);
         l->data[i] = tile->data[i] + row * tile->row_step[i];
         l->move[i] = BLOCK * size;
-        if (u.scalars && is_row_operand(u, i) && !u.op->blocks) {
+        if (u.scalars && is_row_operand(u, i) && !u.heavy) {
             memcpy(&l->scalar[i], l->data[i], sizeof(T));
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
@@ -93,35 +93,82 @@ INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at, ptrdiff_t some,
                       bool non_temporal, VV *terms)
 {
-    pair(u, tile, l->data, l->scalar, at, tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
+    ptrdiff_t move[VJPI_MAX_OPERANDS]; /* a repeated operand has a whole block of copies */
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        move[i] = size_of(u, tile, i);
+    pair(u, tile, l->data, move, l->scalar, at,
+         tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
-/* Up to a block of elements, pair by pair; the terms of pair p go to sums[i * PAIRS + p]. */
-INLINE void heavy_block(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t start,
-                        ptrdiff_t n, bool non_temporal, VV *sums)
+/* Where a block finds its operands, in variables that stores cannot alias. A repeated operand is a
+ * pair of copies. */
+typedef struct operands {
+    char *data[VJPI_MAX_OPERANDS];
+    ptrdiff_t move[VJPI_MAX_OPERANDS]; /* bytes per element */
+} operands;
+
+INLINE operands block_operands(use u, const vjpi_tile *tile, char *const *data)
+{
+    operands o;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) || is_written(u, i)) {
+            o.data[i] = data[i];
+            o.move[i] = tile->repeated >> i & 1 ? 0 : size_of(u, tile, i);
+        }
+    return o;
+}
+
+INLINE void next_row(use u, const vjpi_tile *tile, operands *o)
+{
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) || is_written(u, i))
+            o->data[i] += tile->row_step[i];
+}
+
+/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p], and n is at
+ * most a block, unless a map calls, which has no sums. */
+INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                       ptrdiff_t n, bool non_temporal, VV *sums)
 {
     VV terms[VJPI_MAX_SUMS];
     ONCE
     for (ptrdiff_t at = 0; at < n; at += PAIR) {
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
-        pair(u, tile, data, NULL, at, tile->axis_inner ? start + at : start, some,
+        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, some,
              non_temporal && !some, terms);
-        for (int i = 0; i < term_count(u); i++)
+        for (int i = 0; sums && i < term_count(u); i++)
             sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
     }
+}
+
+/* A map of a short formula. */
+INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                       ptrdiff_t n, bool non_temporal)
+{
+    ptrdiff_t at = 0;
+    for (; at + PAIR <= n; at += PAIR)
+        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, 0,
+             non_temporal, NULL);
+    if (at < n)
+        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, n - at,
+             false, NULL);
 }
 
 INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t n, bool non_temporal,
                        VV *sums)
 {
     u.op->blocks[u.part == PER_ROWS ? VJPI_MAX_PASSES : u.part](
-        tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, n, non_temporal, sums);
+        tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, 1, n, non_temporal,
+        sums);
 }
 
 /* Elements to process before the first FULL output is aligned to a cache line, so that only whole
  * lines bypass the caches: a partial line costs a read and a write of memory. -1 if the FULL
  * outputs cannot all be aligned. */
-INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
+INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, char *const *data)
 {
     ptrdiff_t lead = -1;
     EVERY
@@ -131,7 +178,7 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, const line *l)
         if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
             tile->dtypes[i] != OWN_DTYPE)
             return -1;
-        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)l->data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
+        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)
             return -1;
         lead = own;
@@ -154,10 +201,6 @@ INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
 INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal)
 {
     ptrdiff_t at = 0;
-    if (u.op->blocks) {
-        line_heavy(u, tile, l, n, non_temporal, NULL);
-        return;
-    }
     for (; at + PAIR <= n; at += PAIR)
         line_pair(u, tile, l, at, 0, non_temporal, NULL);
     if (at < n)
@@ -168,7 +211,7 @@ INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non
 INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                      uintptr_t *next)
 {
-    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l) : 0;
+    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l->data) : 0;
     if (lead > 0 && lead < n) {
         map_few(u, tile, l, lead, false);
         line_move(u, l, lead);
@@ -181,13 +224,9 @@ INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool no
                 fetch(next[i]);
                 next[i] += CACHE_LINE;
             }
-        if (u.op->blocks) {
-            line_heavy(u, tile, l, BLOCK, non_temporal, NULL);
-        } else {
-            UNROLL
-            for (int p = 0; p < PAIRS; p++)
-                line_pair(u, tile, l, p * PAIR, 0, non_temporal, NULL);
-        }
+        UNROLL
+        for (int p = 0; p < PAIRS; p++)
+            line_pair(u, tile, l, p * PAIR, 0, non_temporal, NULL);
         line_move(u, l, BLOCK);
     }
     map_few(u, tile, l, n, non_temporal && PAIR * SIZE >= CACHE_LINE);
@@ -232,7 +271,7 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         for (int i = 0; i < u.op->nin; i++)
             if (non_temporal && is_pass(u) && SIZE == sizeof(T) && role_of(u, i) == VJPI_ELEMENTS)
                 fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
-        if (u.op->blocks) {
+        if (u.heavy) {
             line_heavy(u, tile, l, BLOCK, non_temporal, sums[0]);
         } else {
             UNROLL
@@ -244,7 +283,7 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         }
         line_move(u, l, BLOCK);
     }
-    if (u.op->blocks) {
+    if (u.heavy) {
         line_heavy(u, tile, l, n, false, sums[0]);
     } else {
         UNROLL
@@ -297,11 +336,11 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
 /* May this tile's FULL outputs bypass the caches? The elements of a sum must keep their places, so
  * none may be processed ahead of the blocks there. A short row that starts or ends within a cache
  * line should not: the line would be written in parts. */
-INLINE bool can_bypass(use u, const vjpi_tile *tile, const line *l)
+INLINE bool can_bypass(use u, const vjpi_tile *tile, char *const *data)
 {
     if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
         return false;
-    ptrdiff_t lead = aligning_elements(u, tile, l);
+    ptrdiff_t lead = aligning_elements(u, tile, data);
     return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
 }
 
@@ -317,33 +356,17 @@ INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t 
         }
 }
 
-INLINE void map_body(use u, const vjpi_tile *tile, char *copies)
-{
-    line l;
-    for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        ptrdiff_t n = row_length(u, tile, row);
-        line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, &l);
-        if (u.op->blocks)
-            map_line(u, tile, &l, n, bypass, NULL);
-        else if (bypass)
-            map_line(u, tile, &l, n, true, NULL);
-        else
-            map_line(u, tile, &l, n, false, NULL);
-        clear_behind(u, tile, row, n);
-    }
-}
-
 /* sums: of sum i, row r at [i * rows + r]. */
-INLINE void along_body(use u, const vjpi_tile *tile, char *copies)
+INLINE void along_body(use u, const vjpi_tile *tile)
 {
+    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
     line l;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, &l);
-        if (u.op->blocks)
+        bool bypass = can_bypass(u, tile, l.data);
+        if (u.heavy)
             along_line(u, tile, &l, n, bypass, total);
         else if (bypass)
             along_line(u, tile, &l, n, true, total);
@@ -385,7 +408,7 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
 }
 
 /* The same for a long formula: a block of columns of one row. */
-INLINE void across_heavy(use u, const vjpi_tile *tile, line *l, T *sums, ptrdiff_t n,
+INLINE void across_block(use u, const vjpi_tile *tile, line *l, T *sums, ptrdiff_t n,
                          bool non_temporal)
 {
     VV block[VJPI_MAX_SUMS][PAIRS];
@@ -407,9 +430,9 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool n
 {
     T *sums = tile->sums;
     ptrdiff_t n = tile->n;
-    if (u.op->blocks) {
+    if (u.heavy) {
         for (; n > 0; n -= BLOCK, sums += BLOCK) {
-            across_heavy(u, tile, l, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
+            across_block(u, tile, l, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
             line_move(u, l, BLOCK);
         }
         return;
@@ -437,7 +460,7 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool n
  * compete for the same few cache sets. */
 INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
-    bool can = is_pass(u) && tile->repeated == 0 && !u.op->blocks;
+    bool can = is_pass(u) && tile->repeated == 0 && !u.heavy;
     for (int i = 0; can && i < u.op->nin; i++)
         if (role_of(u, i) == VJPI_ELEMENTS)
             can = tile->row_step[i] % VJPI_PAGE != 0 &&
@@ -445,8 +468,9 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     return can;
 }
 
-INLINE void across_body(use u, const vjpi_tile *tile, char *copies)
+INLINE void across_body(use u, const vjpi_tile *tile)
 {
+    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
     line l;
     ptrdiff_t row = 0;
     if (takes_several_rows(u, tile))
@@ -459,8 +483,8 @@ INLINE void across_body(use u, const vjpi_tile *tile, char *copies)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, &l);
-        if (u.op->blocks)
+        bool bypass = can_bypass(u, tile, l.data);
+        if (u.heavy)
             across_lines(u, tile, &l, 1, bypass);
         else if (bypass)
             across_lines(u, tile, &l, 1, true);
@@ -482,10 +506,10 @@ INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *valu
 }
 
 /* The values that pass `part` leaves for a row. */
-INLINE void row_pass(const signature *op, int part, const vjpi_tile *tile, ptrdiff_t row,
-                     bool fetches, T *values, char *copies)
+INLINE void row_pass(const signature *op, formula *formula, int part, const vjpi_tile *tile,
+                     ptrdiff_t row, bool fetches, T *values, char *copies)
 {
-    const use u = { op, part, true, false };
+    const use u = { op, formula, part, true, false, false };
     T *made = values;
     line l;
     if (!(tile->passes >> part & 1))
@@ -511,9 +535,10 @@ INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t r
 }
 
 /* Prefetch only for rows that are longer than the amount prefetched at once. */
-INLINE void row_body(const signature *op, const vjpi_tile *tile, char *copies)
+INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *tile)
 {
-    const use last = { op, op->npasses - 1, true, false };
+    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
+    const use last = { op, formula, op->npasses - 1, true, false, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
@@ -522,18 +547,72 @@ INLINE void row_body(const signature *op, const vjpi_tile *tile, char *copies)
         EVERY
         for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
             if (part < op->npasses - 1)
-                row_pass(op, part, tile, row, fetches, values, copies);
+                row_pass(op, formula, part, tile, row, fetches, values, copies);
         store_values(op, tile, row, values);
         ptrdiff_t n = row_length(last, tile, row);
         row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_bypass(last, tile, &l))
+        if (!can_bypass(last, tile, l.data))
             map_line(last, tile, &l, n, false, NULL);
         else if (fetches)
             map_line(last, tile, &l, n, true, next);
         else
             map_line(last, tile, &l, n, true, NULL);
         clear_behind(last, tile, row, n);
+    }
+}
+
+/* ---- what a kernel calls ------------------------------------------------------------------ */
+
+/* A long formula is in its block alone: all operators with one share the rest. */
+static __attribute__((noinline)) void along_heavy(const signature *op, int part, bool scalars,
+                                                  const vjpi_tile *tile)
+{
+    along_body((use){ op, NULL, part, scalars, true, true }, tile);
+}
+
+static __attribute__((noinline)) void across_heavy(const signature *op, int part,
+                                                   const vjpi_tile *tile)
+{
+    across_body((use){ op, NULL, part, false, true, true }, tile);
+}
+
+INLINE void along_tile(const signature *op, formula *formula, int part, bool scalars, bool heavy,
+                       const vjpi_tile *tile)
+{
+    if (heavy)
+        along_heavy(op, part, scalars, tile);
+    else
+        along_body((use){ op, formula, part, scalars, true, false }, tile);
+}
+
+INLINE void across_tile(const signature *op, formula *formula, int part, bool heavy,
+                        const vjpi_tile *tile)
+{
+    if (heavy)
+        across_heavy(op, part, tile);
+    else
+        across_body((use){ op, formula, part, false, true, false }, tile);
+}
+
+/* A block_function, for one operator and part. */
+INLINE void part_of_rows(const signature *op, formula *formula, int part, bool heavy,
+                         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows,
+                         ptrdiff_t n, bool non_temporal, VV *sums)
+{
+    const use u = { op, formula, part, false, heavy, heavy };
+    operands o = block_operands(u, tile, data);
+    if (!heavy && is_pass(u))
+        return; /* short formulas are inlined there */
+    for (; rows > 0; rows--, start += tile->axis_row) {
+        if (heavy)
+            heavy_line(u, tile, &o, start, n, non_temporal, sums);
+        else if (non_temporal)
+            light_line(u, tile, &o, start, n, true);
+        else
+            light_line(u, tile, &o, start, n, false);
+        if (rows > 1)
+            next_row(u, tile, &o);
     }
 }

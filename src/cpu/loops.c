@@ -17,8 +17,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define IS_F64_f64 1
 #define VJPI_COMPUTE_F64 JOIN(IS_F64_, VJPI_COMPUTE)
 
-/* UNROLL: loops over pairs of vectors; EVERY: over operands, whose number and roles are constant;
- * ONCE: no unrolling. */
+/* UNROLL: loops over pairs of vectors; EVERY: over operands and the terms of polynomials, whose
+ * numbers are constant; ONCE: no unrolling. */
 #if defined(__clang__)
 #define ONCE _Pragma("clang loop unroll(disable)")
 #define UNROLL _Pragma("clang loop unroll_count(8)")
@@ -26,7 +26,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #else
 #define ONCE _Pragma("GCC unroll 1")
 #define UNROLL _Pragma("GCC unroll 8")
-#define EVERY _Pragma("GCC unroll 16")
+#define EVERY _Pragma("GCC unroll 32")
 #endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
@@ -74,6 +74,7 @@ INLINE VV from_own_order(VV v) { return BY_PARITY ? in_order(v) : v; }
 
 #include "cpu/pair.h"
 #include "cpu/lines.h"
+#include "cpu/maps.h"
 
 /* ---- arrays of the compute type ----------------------------------------------------------- */
 
@@ -170,29 +171,27 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define NAME(name, kind, variant) NAME_(name, kind, variant, VJPI_DTYPE, VJPI_ISA)
 #define NAME_(...) NAME__(__VA_ARGS__)
 #define NAME__(name, kind, variant, dtype, isa) vjpi_##name##variant##_##kind##_##dtype##_##isa
-#define NOPERANDS(name) (sizeof(name##_tensors) / sizeof(name##_tensors[0]) + name##_nvalues)
 #define KERNEL(name, kind, variant, needed, call)                           \
     static void NAME(name, kind, variant)(const vjpi_tile *tile)            \
     {                                                                       \
         static const signature *const op = &NAME(name, signature, variant); \
-        _Alignas(64) char copies[NOPERANDS(name) * COPY_SIZE];              \
         if (needed)                                                         \
             call;                                                           \
     }
-#define PASS(name, part, variant)                                                               \
-    KERNEL(name, along##part, variant, part < name##_npasses,                                   \
-           along_body((use){ op, part, part < name##_npasses - 1, true }, tile, copies))                \
-    KERNEL(name, across##part, variant, part < name##_npasses,                                  \
-           across_body((use){ op, part, false, true }, tile, copies))
-/* A long formula is compiled once per part; kernels call it, a block of elements at a time. */
+#define PASS(name, part, variant)                                                                 \
+    KERNEL(name, along##part, variant, part < name##_npasses,                                     \
+           along_tile(op, name##_formula, part, part < name##_npasses - 1, name##_nheavy > 0, tile))              \
+    KERNEL(name, across##part, variant, part < name##_npasses,                                    \
+           across_tile(op, name##_formula, part, name##_nheavy > 0, tile))
 #define BLOCK_OF(name, part_name, part, variant, needed)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
-        const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t n, bool non_temporal, \
-        VV *sums)                                                                                 \
+        const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,   \
+        bool non_temporal, VV *sums)                                                              \
     {                                                                                             \
-        if (name##_nheavy > 0 && (needed))                                                        \
-            heavy_block((use){ &NAME(name, signature, variant), part, false, true }, tile, data,  \
-                        start, n, non_temporal, sums);                                            \
+        static const signature *const op = &NAME(name, signature, variant);                       \
+        if (needed)                                                                               \
+            part_of_rows(op, name##_formula, part, name##_nheavy > 0, tile, data, start, rows, n, \
+                         non_temporal, sums);                                                     \
     }
 #define BLOCKS(name, variant)                                                                  \
     BLOCK_OF(name, block0, 0, variant, true)                                                   \
@@ -208,8 +207,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     static const signature NAME(name, signature, variant);                                       \
     BLOCKS(name, variant)                                                                        \
     static const signature NAME(name, signature, variant) = {                                    \
-        name##_formula, name##_nheavy > 0 ? NAME(name, blocks, variant) : NULL, name##_tensors,   \
-        choice, name##_nin,                                      \
+        NAME(name, blocks, variant), name##_tensors, choice, name##_nin,         \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nvalues,         \
         name##_npasses, mixed, { 0 __VA_ARGS__ }                                                 \
     };                                                                                           \
@@ -217,10 +215,9 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 1, variant)                                                                       \
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
-    KERNEL(name, map, variant, 1, map_body((use){ op, name##_npasses - 1, false, false }, tile, copies)) \
-    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_body(op, tile, copies))         \
-    KERNEL(name, per_row, variant, name##_nper_row > 0,                                          \
-           map_body((use){ op, PER_ROWS, false, false }, tile, copies))
+    KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, name##_nends > 0, tile))      \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_tile(op, name##_formula, tile))         \
+    KERNEL(name, per_row, variant, name##_nper_row > 0, map_tile(op, PER_ROWS, false, tile))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define THEN , 0

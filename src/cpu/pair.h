@@ -20,13 +20,12 @@ typedef struct tensor_code {
     uint8_t role, storage;
 } tensor_code;
 
-/* One block of a line, not inlined: heavy_block. */
-typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t n,
-                            bool non_temporal, VV *sums);
+/* One part of an operator over n elements of each of some rows of a tile, not inlined: lines.h. */
+typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t start,
+                            ptrdiff_t rows, ptrdiff_t n, bool non_temporal, VV *sums);
 
-/* blocks[]: for a long formula, what each part calls, PER_ROWS last; else NULL. */
+/* blocks[]: by part, PER_ROWS last. */
 typedef struct signature {
-    formula *formula;
     block_function *const *blocks;
     const tensor_code *tensors;
     int choice, nin, nout, nvalues, npasses;
@@ -36,9 +35,11 @@ typedef struct signature {
 
 typedef struct use {
     const signature *op;
+    formula *formula; /* NULL where only its blocks are called */
     int part;
     bool scalars; /* row inputs and row values are one number for the whole line */
     bool sums;    /* SUM outputs are wanted */
+    bool heavy;   /* the formula is long: blocks are called, not inlined */
 } use;
 
 INLINE bool is_last(use u) { return u.part == u.op->npasses - 1; }
@@ -70,10 +71,22 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
+/* How many row values the passes before this part have made. */
+INLINE int made_before(use u)
+{
+    int count = 0;
+    EVERY
+    for (int p = 0; p < VJPI_MAX_PASSES; p++)
+        if (p < u.part && p < u.op->npasses - 1)
+            count += VJPI_REDUCTIONS(u.op->reductions[p]);
+    return count;
+}
+
 /* Is operand i read by this part, or written by it? */
 INLINE bool is_read(use u, int i)
 {
-    return i < u.op->nin || (role_of(u, i) == VJPI_VALUE && u.part > 0);
+    int value = i - u.op->nin - u.op->nout;
+    return i < u.op->nin || (value >= 0 && value < made_before(u));
 }
 
 INLINE bool is_written(use u, int i)
@@ -248,23 +261,24 @@ INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
 }
 
 /* v, with `instead` in elements past the end of their row, where rows run across the tile. */
-INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, ptrdiff_t at, VV index,
-                     ptrdiff_t some, VV v, V instead)
+INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
+                     ptrdiff_t at, VV index, ptrdiff_t some, VV v, V instead)
 {
     EVERY
     for (int i = 0; i < u.op->nin; i++)
         if (role_of(u, i) == VJPI_ROW_END && !tile->axis_inner && u.part != PER_ROWS) {
-            VV end = load(u, tile, i, data[i] + at * (ptrdiff_t)sizeof(T), some);
+            VV end = load(u, tile, i, data[i] + at * move[i], some);
             v = (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
         }
     return v;
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the terms in terms[]. scalars[]: the row operands that are one number. `start`: the
+ * and leave the terms in terms[]. move[]: bytes per element. scalars[]: the row operands that are one number. `start`: the
  * position along the tile's axis of the pair's first element. some > 0: only that many elements. */
-INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scalars, ptrdiff_t at,
-                 ptrdiff_t start, ptrdiff_t some, bool non_temporal, VV *terms)
+INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
+                 const T *scalars, ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, bool non_temporal,
+                 VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
@@ -277,29 +291,29 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scala
         if (u.scalars && is_row_operand(u, i)) {
             in_a[nread] = in_b[nread] = k(scalars[i]);
         } else {
-            VV v = load(u, tile, i, data[i] + at * size_of(u, tile, i), some);
+            VV v = load(u, tile, i, data[i] + at * move[i], some);
             in_a[nread] = v.a;
             in_b[nread] = v.b;
         }
         nread++;
     }
     VV index = positions(tile, start);
-    if (u.op->blocks) { /* one copy of a long formula */
+    if (u.heavy) { /* one copy of a long formula */
         ONCE
         for (int half = 0; half < 2; half++)
-            u.op->formula(u.part, u.op->choice, tile->facts, half ? in_b : in_a,
+            u.formula(u.part, u.op->choice, tile->facts, half ? in_b : in_a,
                           (half ? in_b : in_a) + u.op->nin, half ? index.b : index.a, constants,
                           half ? out_b : out_a);
     } else {
-        u.op->formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
+        u.formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
                       out_a);
-        u.op->formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
+        u.formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
                       out_b);
     }
     if (is_pass(u)) {
         EVERY
         for (int i = 0; i < term_count(u); i++) {
-            VV term = before_end(u, tile, data, at, index, some, (VV){ out_a[i], out_b[i] },
+            VV term = before_end(u, tile, data, move, at, index, some, (VV){ out_a[i], out_b[i] },
                                  identity(u));
             terms[i] = some ? keep_first(u, term, some) : term;
         }
@@ -308,8 +322,8 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const T *scala
     EVERY
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
         if (is_written(u, i)) {
-            VV v = before_end(u, tile, data, at, index, some, (VV){ out_a[made], out_b[made] }, k(0));
-            store(u, tile, i, data[i] + at * size_of(u, tile, i), v, some, non_temporal);
+            VV v = before_end(u, tile, data, move, at, index, some, (VV){ out_a[made], out_b[made] }, k(0));
+            store(u, tile, i, data[i] + at * move[i], v, some, non_temporal);
             made++;
         } else if (u.op->tensors[i].role == VJPI_SUM && is_last(u)) {
             VV term = { out_a[made], out_b[made] };

@@ -272,11 +272,15 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
     vjpi_nest *nest = &plan->nests[0];
     vjpi_loop loop;
     vjpi_layout(call, false, &loop);
-    if (!vjpi_nest_row_fold(&loop, operands.tile & ~operands.outputs, operands.tile, nest) ||
-        nest->inner.n * fold.nsums * (int64_t)plan->set->compute_size > WIDEST_ROW)
+    if (!vjpi_nest_row_fold(&loop, operands.tile & ~operands.outputs, operands.tile, nest))
+        return false;
+    int64_t row = nest->inner.n * fold.nsums * (int64_t)plan->set->compute_size;
+    fold.nsegments = segments_of(nest, call->elements);
+    /* each task's buffer, and a row for each segment */
+    double sums = (double)((WIDE_TASKS * (levels_for(nest->nsteps) + 1) + fold.nsegments) * row);
+    if (row > WIDEST_ROW || (row > VJPI_SUMS_SIZE && sums > vjpi_workspace_limit(call)))
         return false;
     plan->counter = call->ntensors;
-    fold.nsegments = segments_of(nest, call->elements);
     add_fold(plan, vjpi_row_fold_units, 0, fold, operands, call->elements, VJPI_CHAIN);
     return true;
 }

@@ -5,6 +5,7 @@
 #define INLINE_MEMBER __device__ __forceinline__
 #define RARE inline __device__ __noinline__ /* static would put our folder into its name */
 #define UNROLL _Pragma("unroll")
+#define EVERY UNROLL
 
 #ifndef VJPI_EMULATED
 #include "cuda/ptx.cuh"
@@ -15,6 +16,7 @@ typedef double T;
 
 INLINE T fused(T a, T b, T c) { return __fma_rn(a, b, c); }
 INLINE T magnitude(T a) { return fabs(a); }
+INLINE T signed_as(T a, T s) { return copysign(a, s); }
 INLINE T near_ratio(T a, T b) { return a / b; }
 
 /* a * 2^n for z = n + MAGIC (formulas.h). */
@@ -38,6 +40,7 @@ typedef float T;
 
 INLINE T fused(T a, T b, T c) { return __fmaf_rn(a, b, c); }
 INLINE T magnitude(T a) { return fabsf(a); }
+INLINE T signed_as(T a, T s) { return copysignf(a, s); }
 
 INLINE T add_exponent(T a, T z)
 {

@@ -39,6 +39,7 @@ LANEWISE(V, times_2_to, (V a, V z), add_exponent(a.lane[i], z.lane[i]))
 LANEWISE(V, ratio, (V a, V b), near_ratio(a.lane[i], b.lane[i]))
 
 LANEWISE(V, root, (V a), square_root(a.lane[i]))
+LANEWISE(V, with_sign, (V a, V s), signed_as(a.lane[i], s.lane[i]))
 
 INLINE V split_exponent(V a, V *z)
 {

@@ -87,7 +87,7 @@ INLINE int row_length(const vjpi_cuda_loop &loop, const row_numbers<Op, 1> &rows
 /* ---- held in registers -------------------------------------------------------------------- */
 
 /* Where a thread holds much, blocks are smaller: two and more of them share a multiprocessor, so
- * that one reads while the other writes. */
+ * that one reads while the other writes. A long formula needs the registers of both. */
 template <int N, int HELD> struct row_bounds {
     static constexpr bool many = HELD / (N > 1 ? 1 : VJPI_CUDA_HELD_ONES) >= 8;
     static constexpr int threads = many ? VJPI_CUDA_THREADS : VJPI_CUDA_ROW_THREADS;
@@ -131,7 +131,7 @@ INLINE void row_pass(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s)
 }
 
 template <class Op, int N, int HELD>
-__global__ void __launch_bounds__(row_bounds<N, HELD>::threads, 2)
+__global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 2)
     row_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {
     row_state<Op, N, HELD> s;

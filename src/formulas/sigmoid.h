@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sigmoid.h - the sigmoid and what is made of it. Part of formulas.h. */
 
-/* diff_src of the sigmoid where |x| > LATE, x is infinite or NaN; t = -|x|.
+/* dy * 2^more * e / (1 + e)^2 where t = -|x| < -LATE, x is infinite or NaN.
  *
- * With exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1), the power of two last:
- * exp(-|x|) alone would round to a subnormal or to 0 where a large dy still gives a good number.
+ * With e = exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1+more), the power of two
+ * last: e alone would round to a subnormal or to 0 where a large dy still gives a good number.
  * It is applied in three parts, such that no nonzero result is rounded twice and none overflows
  * on the way. Kept out of line: the loops stay small, and ordinary data never comes here. */
-RARE V sigmoid_vjp_late(V x, V t, V dy)
+RARE V sigmoid_vjp_late(V x, V t, V dy, T more)
 {
     V far = pick(gt(t, k(-FURTHEST)), t, k(-FURTHEST));
     V z, power = exp_split(far, &z);
-    V rest = (z - k(MAGIC)) + k(1 - EARLY_EXPONENT);
+    V rest = (z - k(MAGIC)) + k(1 - EARLY_EXPONENT + more);
     V last = pick(gt(rest, k(LAST_EXPONENT)), rest, k(LAST_EXPONENT));
     V late = dy * times_2_to(power * k(0.5f), k(EARLY_EXPONENT + MAGIC));
     late = late * times_2_to(k(1), (rest - last) + k(MAGIC)) * times_2_to(k(1), last + k(MAGIC));
@@ -27,7 +27,18 @@ INLINE V sigmoid_vjp(V x, V dy)
     V e = times_2_to(power, z);
     V dx = dy * ratio(e, muladd(e, k(2) + e, k(1)));
     M usual = gt(t, k(-LATE));
-    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy));
+    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy, 0));
+}
+
+/* tanh'(x) = 4 sigmoid'(2x). */
+INLINE V tanh_vjp(V x, V dy)
+{
+    V t = k(-2) * absolute(x);
+    V z, power = exp_split(t, &z);
+    V e = times_2_to(power, z);
+    V dx = dy * ratio(k(4) * e, muladd(e, k(2) + e, k(1)));
+    M usual = gt(t, k(-LATE));
+    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, sigmoid_vjp_late(x, t, dy, 2));
 }
 
 /* dy * (y - y^2). */

@@ -165,10 +165,56 @@ static void an_axis_out_of_range_is_an_invalid_argument(void **state)
     assert_dnnl(dnnl_invalid_shape, compile_status(&o)); /* has no axis at all */
 }
 
+static void min_above_max(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_min, 1);
+    set_f32(op, dnnl_graph_op_attr_max, 0.5f);
+}
+
+static void negative_alpha(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_alpha, -0.5f);
+}
+
+static void negative_alpha_from_src(dnnl_graph_op_t op)
+{
+    negative_alpha(op);
+    set_bool(op, dnnl_graph_op_attr_use_dst, 0);
+}
+
+static void zero_beta(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_beta, 0);
+}
+
+static void numbers_that_an_operation_is_not_defined_for(void **state)
+{
+    (void)state;
+    const struct {
+        operation o;
+        void (*set_attrs)(dnnl_graph_op_t op);
+        dnnl_status_t status;
+    } cases[] = {
+        { forward(dnnl_graph_op_clamp, block(dnnl_f32)), min_above_max, dnnl_invalid_arguments },
+        { elementwise(dnnl_graph_op_clamp_backward, block(dnnl_f32)), min_above_max,
+          dnnl_invalid_arguments },
+        { elementwise(dnnl_graph_op_elu_backward, block(dnnl_f32)), negative_alpha,
+          dnnl_invalid_arguments },
+        { elementwise(dnnl_graph_op_elu_backward, block(dnnl_f32)), negative_alpha_from_src,
+          dnnl_success },
+        { forward(dnnl_graph_op_softplus, block(dnnl_f32)), zero_beta, dnnl_invalid_arguments },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        operation o = cases[i].o;
+        o.set_attrs = cases[i].set_attrs;
+        assert_dnnl(cases[i].status, compile_status(&o));
+    }
+}
+
 static void a_partition_that_is_not_supported_does_not_compile(void **state)
 {
     (void)state;
-    operation o = elementwise(dnnl_graph_op_tanh_backward, block(dnnl_f32));
+    operation o = elementwise(dnnl_graph_op_multiply, block(dnnl_f32));
     assert_invalid(compile_status(&o));
     o = elementwise(dnnl_graph_op_wildcard, block(dnnl_f32));
     assert_invalid(compile_status(&o));
@@ -199,6 +245,7 @@ int main(void)
         cmocka_unit_test(inputs_that_do_not_agree_are_an_invalid_shape),
         cmocka_unit_test(a_slope_that_does_not_fit_is_an_invalid_shape),
         cmocka_unit_test(an_axis_out_of_range_is_an_invalid_argument),
+        cmocka_unit_test(numbers_that_an_operation_is_not_defined_for),
         cmocka_unit_test(a_partition_that_is_not_supported_does_not_compile),
         cmocka_unit_test(a_compiled_partition_belongs_to_its_partition),
     };

@@ -56,13 +56,24 @@ static int same_shape(const logical_tensor *a, const logical_tensor *b)
            memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof(a->dims[0])) == 0;
 }
 
+/* The slope of PReLU may have any shape that is broadcast to src; no gradient must have the same. */
+static int is_slope_that_fits(const operation *o, size_t i, const logical_tensor *bent)
+{
+    if (o->kind != dnnl_graph_op_prelu || i != 1 || bent->ndims > 2)
+        return 0;
+    for (int d = 0; d < bent->ndims; d++)
+        if (bent->dims[d] != 1 && bent->dims[d] != plain_dims[2 - bent->ndims + d])
+            return 0;
+    return 1;
+}
+
 /* Tensor after tensor takes the shape of `arg`, but where it has it already. */
 static void each_tensor_bent_is_refused(const operation *o, const void *arg)
 {
     const logical_tensor *bent = arg;
     for (size_t i = 0; i < o->ninputs + o->noutputs; i++) {
         operation other = *o;
-        if (same_shape(&o->tensors[i], bent))
+        if (same_shape(&o->tensors[i], bent) || is_slope_that_fits(o, i, bent))
             continue;
         other.tensors[i] = with_id(*bent, o->tensors[i].id);
         refused(&other);
@@ -220,6 +231,7 @@ static void smaller_tensors_are_not_executed(const operation *o, const void *arg
     void *data[MAX_TENSORS], *scratchpad = malloc(scratchpad_size(&m) + 1);
     const size_t ntensors = o->ninputs + o->noutputs;
     (void)arg;
+    memset(memory, 0, sizeof(memory)); /* of what the operation before wrote */
     for (size_t i = 0; i < ntensors; i++)
         data[i] = memory[i];
     for (size_t i = 0; i < ntensors; i++) {

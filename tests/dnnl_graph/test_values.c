@@ -92,6 +92,34 @@ static void ncx(dnnl_graph_op_t op)
     assert_ok(dnnl_graph_op_set_attr_str(op, dnnl_graph_op_attr_data_format, "NCX", 1));
 }
 
+static void gelu_tanh(dnnl_graph_op_t op)
+{
+    set_str(op, dnnl_graph_op_attr_mode, "gelu_tanh");
+}
+
+static void beta_half(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_beta, 0.5f);
+}
+
+static void clamp_from_src(dnnl_graph_op_t op)
+{
+    set_min_max(op);
+    from_src(op);
+}
+
+static void alpha_from_src(dnnl_graph_op_t op)
+{
+    set_alpha(op);
+    from_src(op);
+}
+
+static void one_alignment(dnnl_graph_op_t op)
+{
+    ncx(op);
+    set_bool(op, dnnl_graph_op_attr_per_channel_broadcast, 0);
+}
+
 typedef struct example {
     const char *name;
     dnnl_graph_op_kind_t kind;
@@ -99,6 +127,7 @@ typedef struct example {
     parameters parameters;
     int slope_ndims;
     int64_t slope_dims[NDIMS];
+    int is_forward; /* one input, one output */
 } example;
 
 static const example examples[] = {
@@ -119,6 +148,49 @@ static const example examples[] = {
       { .alpha = 0.25, .beta = 0.5 },
       0,
       { 0 } },
+#define FORWARD(name, kind, set, ...) \
+    { name, dnnl_graph_op_##kind, set, { __VA_ARGS__ }, 0, { 0 }, 1 }
+#define BACKWARD(name, kind, set, ...) \
+    { name, dnnl_graph_op_##kind, set, { __VA_ARGS__ }, 0, { 0 }, 0 }
+    FORWARD("abs", abs, NULL, 0),
+    BACKWARD("abs backward", abs_backward, NULL, 0),
+    FORWARD("clamp", clamp, set_min_max, .min = -0.5, .max = 1),
+    BACKWARD("clamp backward", clamp_backward, set_min_max, .min = -0.5, .max = 1, .use_dst = 1),
+    BACKWARD("clamp backward from src", clamp_backward, clamp_from_src, .min = -0.5, .max = 1),
+    FORWARD("elu", elu, set_alpha, .alpha = 0.25),
+    BACKWARD("elu backward", elu_backward, set_alpha, .alpha = 0.25, .use_dst = 1),
+    BACKWARD("elu backward from src", elu_backward, alpha_from_src, .alpha = 0.25),
+    FORWARD("exp", exp, NULL, 0),
+    FORWARD("gelu", gelu, NULL, 0),
+    FORWARD("gelu tanh", gelu, gelu_tanh, .tanh_form = 1),
+    BACKWARD("gelu backward", gelu_backward, NULL, 0),
+    BACKWARD("gelu tanh backward", gelu_backward, gelu_tanh, .tanh_form = 1),
+    FORWARD("hard sigmoid forward", hard_sigmoid, set_hard_sigmoid, .alpha = 0.25, .beta = 0.5),
+    FORWARD("hard swish", hard_swish, NULL, 0),
+    BACKWARD("hard swish backward", hard_swish_backward, NULL, 0),
+    FORWARD("leaky relu", leaky_relu, set_alpha, .alpha = 0.25),
+    FORWARD("log", log, NULL, 0),
+    FORWARD("mish", mish, NULL, 0),
+    BACKWARD("mish backward", mish_backward, NULL, 0),
+    FORWARD("reciprocal", reciprocal, NULL, 0),
+    FORWARD("relu forward", relu, NULL, 0),
+    FORWARD("round", round, NULL, 0),
+    FORWARD("sigmoid forward", sigmoid, NULL, 0),
+    FORWARD("softplus", softplus, NULL, .beta = 1),
+    FORWARD("softplus beta", softplus, beta_half, .beta = 0.5),
+    BACKWARD("softplus backward", softplus_backward, NULL, .beta = 1),
+    BACKWARD("softplus backward beta", softplus_backward, beta_half, .beta = 0.5),
+    FORWARD("sqrt", sqrt, NULL, 0),
+    BACKWARD("sqrt backward", sqrt_backward, NULL, .use_dst = 1),
+    BACKWARD("sqrt backward from src", sqrt_backward, from_src, 0),
+    FORWARD("square", square, NULL, 0),
+    FORWARD("tanh", tanh, NULL, 0),
+    BACKWARD("tanh backward", tanh_backward, NULL, .use_dst = 1),
+    BACKWARD("tanh backward from src", tanh_backward, from_src, 0),
+    { "prelu forward", dnnl_graph_op_prelu, NULL, { .channel_dim = 3 }, 1, { 5 } },
+    { "prelu forward NCX", dnnl_graph_op_prelu, ncx, { .channel_dim = 1 }, 1, { 3 } },
+    { "prelu forward, no channels", dnnl_graph_op_prelu, one_alignment, { .channel_dim = 3 }, 1, { 5 } },
+    { "prelu forward src[1:]", dnnl_graph_op_prelu, NULL, { 0 }, 3, { 3, 4, 5 } },
     { "softmax", dnnl_graph_op_softmax_backward, NULL, { .axis = 1 }, 0, { 0 } },
     { "softmax axis 0", dnnl_graph_op_softmax_backward, axis_0, { .axis = 0 }, 0, { 0 } },
     { "softmax axis -1", dnnl_graph_op_softmax_backward, axis_last, { .axis = 3 }, 0, { 0 } },
@@ -138,7 +210,13 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
     logical_tensor first = describe(l[0], dtype), second = describe(l[1], dtype);
     logical_tensor diff_src = describe(l[2], diff_src_dtype);
     operation o = elementwise(e->kind, first);
-    if (e->kind == dnnl_graph_op_prelu_backward) {
+    if (e->kind == dnnl_graph_op_prelu) {
+        o.tensors[1] = with_id(dense(0, dtype, e->slope_ndims, e->slope_dims), 1);
+        o.tensors[2] = with_id(diff_src, 2);
+    } else if (e->is_forward) {
+        o = forward(e->kind, first);
+        o.tensors[1] = with_id(diff_src, 1);
+    } else if (e->kind == dnnl_graph_op_prelu_backward) {
         o = prelu(first, dense(0, dtype, e->slope_ndims, e->slope_dims));
         o.tensors[2] = with_id(second, 2);
         o.tensors[3] = with_id(diff_src, 3);
@@ -152,14 +230,30 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
     return o;
 }
 
-/* input_value - exact in every dtype, of both signs and 0, except that what stands for the output
- * of a sigmoid or a softmax lies between 0 and 1. */
+/* The domain of roots, logarithms and reciprocals, and the output of a sigmoid, a tanh or a root. */
+static int is_between_0_and_1(const example *e)
+{
+    switch (e->kind) {
+    case dnnl_graph_op_log:
+    case dnnl_graph_op_reciprocal:
+    case dnnl_graph_op_sqrt:
+    case dnnl_graph_op_sqrt_backward:
+        return 1;
+    case dnnl_graph_op_sigmoid_backward:
+    case dnnl_graph_op_tanh_backward:
+    case dnnl_graph_op_elu_backward:
+        return e->parameters.use_dst;
+    default:
+        return 0;
+    }
+}
+
+/* input_value - exact in every dtype, of both signs and 0, where the operation takes them. */
 static double input_value(const example *e, size_t tensor, int64_t index)
 {
     int64_t mixed = index * 37 + (int64_t)tensor * 11;
-    int is_probability =
-        (e->kind == dnnl_graph_op_softmax_backward && tensor == 1) ||
-        (e->kind == dnnl_graph_op_sigmoid_backward && tensor == 0 && e->parameters.use_dst);
+    int is_probability = (e->kind == dnnl_graph_op_softmax_backward && tensor == 1) ||
+                         (tensor == 0 && is_between_0_and_1(e));
     return is_probability ? (double)(mixed % 63 + 1) / 64 : (double)(mixed % 61 - 30) / 16;
 }
 

@@ -105,10 +105,12 @@ void bench_others(const job *j, double value, double *x, double *w)
 
 void bench_where(const job *j, const worst *w, char text[WHERE_TEXT])
 {
-    int used = snprintf(text, WHERE_TEXT, "%s = %a, ", vjp_op_tensor(j->p.op, 0)->name, w->x);
-    if (j->p.op->ninputs > 2)
-        used += snprintf(text + used, (size_t)(WHERE_TEXT - used), "%s = %a, ",
+    int32_t gradient = kind_gradient(j->p.op);
+    int used = snprintf(text, WHERE_TEXT, "%s = %a", vjp_op_tensor(j->p.op, 0)->name, w->x);
+    if (j->p.op->ninputs > 1 + (gradient >= 0))
+        used += snprintf(text + used, (size_t)(WHERE_TEXT - used), ", %s = %a",
                          vjp_op_tensor(j->p.op, 1)->name, w->w);
-    snprintf(text + used, (size_t)(WHERE_TEXT - used), "%s = %a",
-             vjp_op_tensor(j->p.op, kind_lead(j->p.op))->name, w->g);
+    if (gradient >= 0)
+        snprintf(text + used, (size_t)(WHERE_TEXT - used), ", %s = %a",
+                 vjp_op_tensor(j->p.op, gradient)->name, w->g);
 }

@@ -10,7 +10,6 @@
 #include "exhaustive.h"
 #include "points.h"
 #include "quick.h"
-#include "values.h"
 
 enum {
     BLOCK = 1 << 14
@@ -52,26 +51,11 @@ static void fill_block(chosen *s, const job *j, int64_t index)
                                                   : point_draw(&random, j->dtype, &s->list);
         if (w != NULL)
             w[i] = point_draw(&random, j->dtype, &s->list);
-        s->depends[i] = (unsigned char)quick_slope(&s->b.p, x[i], w != NULL ? w[i] : 0,
+        s->depends[i] = (unsigned char)quick_factor(&s->b.p, x[i], w != NULL ? w[i] : 0,
                                                    &s->slopes[i]);
         g[i] = gradient_draw(&s->source, &random, (gradient_kind)(number % GRADIENTS),
                              (double)s->slopes[i]);
     }
-}
-
-/* As exact_error, by long doubles. Where the bound is half an ULP, slopes are doubles and the
- * machine's own product of two doubles is correctly rounded. */
-static double error_of(const job *j, int depends, long double slope, double g, double got)
-{
-    if (j->limit[ANY_GRADIENT] == 0.5 && !value_same(got, depends ? (double)slope * g : 0.0))
-        return (double)INFINITY;
-    long double exact = depends ? slope * g : 0.0L;
-    const long double limit = 0x1p1024L; /* where infinity stands */
-    long double size = fabsl(exact) < limit ? fabsl(exact) : limit;
-    long double place = isinf(got) ? limit : fabsl(got);
-    if (isnan(got) || !signbit(got) != !signbit(exact))
-        return (double)INFINITY;
-    return (double)(fabsl(place - size) / dtype_ulp(j->dtype, size));
 }
 
 static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
@@ -79,14 +63,12 @@ static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
     chosen *s = state;
     const double *x = s->b.data[0], *g = s->b.data[s->b.gradient], *got = s->b.result;
     const double *slope_input = s->b.p.op->ninputs > 2 ? s->b.data[1] : NULL;
-    int correctly = j->limit[ANY_GRADIENT] == 0.5;
     fill_block(s, j, index);
     bench_run(&s->b);
     for (int64_t i = 0; i < BLOCK; i++) {
         int which = g[i] == 1 ? GRADIENT_IS_1 : ANY_GRADIENT;
-        double error = error_of(j, s->depends[i], s->slopes[i], g[i], got[i]);
-        double mpfr_from = correctly ? (double)INFINITY : 0.98 * j->limit[which];
-        if (error > w[which].error || error >= mpfr_from)
+        double error = compare_f64(s->depends[i] ? s->slopes[i] * g[i] : 0.0L, got[i]);
+        if (error > w[which].error || error >= compare_mpfr_from(j, which))
             compare_keep(j, x[i], slope_input != NULL ? slope_input[i] : 0, g[i], got[i],
                          index * BLOCK + i, w);
     }

@@ -62,7 +62,8 @@ static inline double error_of(const format *f, int correctly, double exact, uint
     double error = fabs(place - size) * scale;
     error = correctly && rint(size * scale) != place * scale ? (double)INFINITY : error;
     error = place > f->limit ? (double)INFINITY : error;
-    return stored >> (f->width - 1) == bits_of(exact) >> 63 ? error : (double)INFINITY;
+    error = stored >> (f->width - 1) == bits_of(exact) >> 63 ? error : (double)INFINITY;
+    return exact == exact ? error : place > f->limit ? 0 : (double)INFINITY;
 }
 
 static inline __attribute__((always_inline)) double
@@ -103,14 +104,37 @@ double compare_block(vjp_dtype dtype, int correctly, int64_t n, const double *ex
     }
 }
 
+double compare_f64(long double exact, double got)
+{
+    const long double limit = 0x1p1024L; /* where infinity stands */
+    long double size = fabsl(exact) < limit ? fabsl(exact) : limit;
+    long double place = isinf(got) ? limit : fabsl(got);
+    if (isnan(exact) || isnan(got))
+        return isnan(exact) && isnan(got) ? 0 : (double)INFINITY;
+    if (!signbit(got) != !signbit(exact))
+        return (double)INFINITY;
+    return (double)(fabsl(place - size) / dtype_ulp(VJP_F64, size));
+}
+
+double compare_mpfr_from(const job *j, int which)
+{
+    if (j->limit[which] == 0)
+        return 0.01;
+    if (j->limit[ANY_GRADIENT] == 0.5 && j->dtype != VJP_F64)
+        return (double)INFINITY;
+    return 0.98 * j->limit[which];
+}
+
 static double error_by_mpfr(const job *j, double x, double w, double g, double got)
 {
     mpfr_t exact;
     mpfr_init2(exact, EXACT_BITS);
-    if (exact_slope(&j->p, x, w, exact))
+    if (exact_factor(&j->p, 0, x, w, exact))
         mpfr_mul_d(exact, exact, g, MPFR_RNDN);
-    double error = exact_error(j->dtype, exact, got);
-    if (is_negative(got) != (mpfr_signbit(exact) != 0) ||
+    double error = mpfr_number_p(exact) ? exact_error(j->dtype, exact, got) : 0;
+    if (!mpfr_number_p(exact))
+        error = value_same(got, mpfr_get_d(exact, MPFR_RNDN)) ? 0 : (double)INFINITY;
+    else if (is_negative(got) != (mpfr_signbit(exact) != 0) ||
         (j->limit[ANY_GRADIENT] == 0.5 && !value_same(got, exact_rounded(j->dtype, exact))))
         error = INFINITY;
     mpfr_clear(exact);

@@ -57,7 +57,7 @@ struct job {
     double cost;          /* a guess at its CPU seconds, for the estimate of the time left */
 };
 
-extern const method pairs_method, inputs_method, chosen_method, sums_method;
+extern const method pairs_method, inputs_method, chosen_method, forwards_method, sums_method;
 
 /* Something within a formula that is measured by itself (exp.c). */
 typedef struct part {
@@ -116,6 +116,13 @@ void bench_where(const job *j, const worst *w, char text[WHERE_TEXT]);
  * exact value rounded to nearest even. */
 double compare_block(vjp_dtype dtype, int correctly, int64_t n, const double *exact,
                      const void *got);
+
+/* compare_f64 - the error in ULP of one result against an exact value that is a long double. */
+double compare_f64(long double exact, double got);
+
+/* compare_mpfr_from - from which error on a result is for MPFR: near the bound, or where the quick
+ * comparison says that a result is not correctly rounded. */
+double compare_mpfr_from(const job *j, int which);
 
 /* compare_keep - join one result to the worst of all and, if g is 1, of those. Its error is found
  * by MPFR. `limit` of 0.5 means correctly rounded. */

@@ -21,6 +21,7 @@
 #define INLINE static inline
 #define RARE static
 #define UNROLL
+#define EVERY
 #include "core/limits.h"
 #include "cpu/lanes_scalar.h"
 #include "formulas.h"
@@ -120,7 +121,7 @@ static double slope_error(const job *j, double x, double got)
 {
     mpfr_t exact, distance;
     mpfr_inits2(EXACT_BITS, exact, distance, (mpfr_ptr)NULL);
-    exact_slope(&j->p, x, 0, exact);
+    exact_factor(&j->p, 0, x, 0, exact);
     mpfr_sub_d(distance, exact, got, MPFR_RNDN);
     mpfr_div(distance, distance, exact, MPFR_RNDN);
     mpfr_mul_2si(distance, distance, DIGITS, MPFR_RNDN);

@@ -64,7 +64,7 @@ static void fill_block(inputs *s, const job *j, int64_t index)
         long double slope;
         memcpy(values + i, &bits, sizeof bits);
         bench_others(j, (double)values[i], &x, &w);
-        s->depends[i] = (unsigned char)quick_slope(&j->p, x, w, &slope);
+        s->depends[i] = (unsigned char)quick_factor(&j->p, x, w, &slope);
         s->slopes[i] = (double)slope;
     }
     draw_gradients(s, GRADIENTS_FIXED, GRADIENTS, index);
@@ -89,7 +89,7 @@ static void check_chunk(const inputs *s, const job *j, int64_t index, int64_t pl
     const float *gradients = s->b.data[s->b.gradient], *got = s->b.result;
     int which = place / COLUMNS == GRADIENT_ONE ? GRADIENT_IS_1 : ANY_GRADIENT;
     int correctly = j->limit[ANY_GRADIENT] == 0.5;
-    double limit = j->limit[which], mpfr_from = correctly ? INFINITY : 0.98 * limit;
+    double mpfr_from = compare_mpfr_from(j, which);
     for (int64_t i = 0; i < n; i++) {
         int64_t column = (place + i) % COLUMNS;
         double product = s->slopes[column] * (double)gradients[place + i];

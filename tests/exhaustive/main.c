@@ -52,12 +52,17 @@ static void add_elementwise(const problem *p, vjp_dtype dtype)
                                               : &pairs_method;
     double cost = dtype == VJP_F64 ? 250 : dtype == VJP_F32 ? 300 : 15;
     int32_t gradient = kind_gradient(p->op);
+    int ndata = p->op->ninputs - (gradient >= 0);
+    if (gradient < 0) {
+        method = &forwards_method;
+        cost = dtype == VJP_F64 ? 150 : dtype == VJP_F32 ? 120 : 1;
+    }
     for (int32_t t = 0; t < p->op->ninputs; t++) {
         if (t == gradient || (t > 0 && dtype == VJP_F64))
             continue;
         job *j = add_job(p, dtype, method, cost);
         size_t used = strlen(variant_name(p, j->name));
-        if (p->op->ninputs > 2 && dtype != VJP_F64)
+        if (ndata > 1 && dtype != VJP_F64)
             snprintf(j->name + used, sizeof j->name - used, ", every %s",
                      vjp_op_tensor(p->op, t)->name);
         j->runs = t;

@@ -73,7 +73,7 @@ static void check_input(const pairs *s, const job *j, int64_t input, const uint1
     if (!isfinite(x) || !isfinite(slope_input))
         return;
     mpfr_init2(exact, EXACT_BITS);
-    int depends = exact_slope(&j->p, x, slope_input, exact);
+    int depends = exact_factor(&j->p, 0, x, slope_input, exact);
     double slope = mpfr_get_d(exact, MPFR_RNDN);
     mpfr_clear(exact);
     for (int64_t first = 0; first < s->ngradients; first += CHUNK) {

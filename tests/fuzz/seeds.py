@@ -18,10 +18,17 @@ CORPUS = pathlib.Path(sys.argv[1])
 draw = random.Random(1)
 
 
+def read_table(path):
+    """The text of a table and of those that it includes, without comments."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    return re.sub(r'^#include "(.+)"', lambda line: read_table(path.parent / line[1]), text,
+                  flags=re.M)
+
+
 def table(path):
     """The entries OP(name, ...) of a table: {name: the text of the rest}, in their order."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / path).read_text(), flags=re.S)
-    entries = re.findall(r"^(?:OP|OPEN)\((\w+)(.*?)(?=^#|^OP|\Z)", text, flags=re.S | re.M)
+    entries = re.findall(r"^(?:OP|OPEN|HALVES)\((\w+)(.*?)(?=^#|^OP|^HALVES|\Z)",
+                         read_table(ROOT / path), flags=re.S | re.M)
     return dict(entries)
 
 

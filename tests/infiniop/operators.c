@@ -7,10 +7,13 @@
 typedef infiniopHandle_t handle;
 typedef infiniopTensorDescriptor_t view;
 
+typedef infiniStatus_t (*create_2)(handle, any_descriptor *, view, view);
+typedef infiniStatus_t (*create_2_floats)(handle, any_descriptor *, view, view, float, float);
 typedef infiniStatus_t (*create_3)(handle, any_descriptor *, view, view, view);
 typedef infiniStatus_t (*create_3_int)(handle, any_descriptor *, view, view, view, int);
 typedef infiniStatus_t (*create_3_floats)(handle, any_descriptor *, view, view, view, float, float);
 typedef infiniStatus_t (*create_5)(handle, any_descriptor *, view, view, view, view, view);
+typedef infiniStatus_t (*run_2)(any_descriptor, void *, size_t, void *, const void *, void *);
 typedef infiniStatus_t (*run_3)(any_descriptor, void *, size_t, void *, const void *, const void *,
                                 void *);
 typedef infiniStatus_t (*run_5)(any_descriptor, void *, size_t, void *, void *, const void *,
@@ -22,6 +25,10 @@ infiniStatus_t operator_create(const operator *op, handle h, any_descriptor *des
     void (*f)(void) = op->create_function;
     if (op->ntensors == 5)
         return ((create_5)f)(h, desc, v[0], v[1], v[2], v[3], v[4]);
+    if (op->ntensors == 2 && op->needs == NEEDS_LINE)
+        return ((create_2_floats)f)(h, desc, v[0], v[1], values->alpha, values->beta);
+    if (op->ntensors == 2)
+        return ((create_2)f)(h, desc, v[0], v[1]);
     if (op->needs == NEEDS_AXIS)
         return ((create_3_int)f)(h, desc, v[0], v[1], v[2], values->axis);
     if (op->needs == NEEDS_LINE)
@@ -36,6 +43,8 @@ infiniStatus_t operator_run(const operator *op, any_descriptor desc, void *works
     if (op->ntensors == 5)
         return ((run_5)f)(desc, workspace, workspace_size, data[0], data[1], data[2], data[3],
                           data[4], NULL);
+    if (op->ntensors == 2)
+        return ((run_2)f)(desc, workspace, workspace_size, data[0], data[1], NULL);
     return ((run_3)f)(desc, workspace, workspace_size, data[0], data[1], data[2], NULL);
 }
 
@@ -43,22 +52,25 @@ size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, s
 {
     int is_slope = strstr(op->tensors[i], "slope") != NULL;
     shape[0] = is_slope ? channels : rows;
-    shape[1] = channels;
+    shape[1] = strcmp(op->tensors[i], HALVES_NAME) == 0 ? 2 * channels : channels;
     return is_slope ? 1 : 2;
 }
 
 /* The compiler stops at a Create or run function whose parameters are not listed here. */
 #define NEEDS(f) \
-    _Generic(&f, create_3: NEEDS_NOTHING, create_5: NEEDS_NOTHING, create_3_int: NEEDS_AXIS, \
-             create_3_floats: NEEDS_LINE)
+    _Generic(&f, create_2: NEEDS_NOTHING, create_2_floats: NEEDS_LINE, create_3: NEEDS_NOTHING, \
+             create_5: NEEDS_NOTHING, create_3_int: NEEDS_AXIS, create_3_floats: NEEDS_LINE)
+#define NAMES_1_1(a, b) #a, #b
 #define NAMES_1_2(a, b, c) #a, #b, #c
 #define NAMES_2_3(a, b, c, d, e) #a, #b, #c, #d, #e
 
 const operator operators[] = {
-#define OP(stem, vjp_op, arity, tensors, params, attrs)           \
+#define OP(stem, vjp_op, arity, tensors, params, attrs) ROW(stem, vjp_op, NAMES_##arity tensors)
+#define HALVES(stem, vjp_op, tensors, attrs) ROW(stem, vjp_op, "dst", HALVES_NAME)
+#define ROW(stem, vjp_op, ...)                                    \
     { #vjp_op,                                                    \
-      { NAMES_##arity tensors },                                  \
-      _Generic(&infiniop##stem, run_3: 3, run_5: 5),              \
+      { __VA_ARGS__ },                                            \
+      _Generic(&infiniop##stem, run_2: 2, run_3: 3, run_5: 5),    \
       NEEDS(infiniopCreate##stem##Descriptor),                    \
       infiniopGet##stem##WorkspaceSize,                           \
       infiniopDestroy##stem##Descriptor,                          \

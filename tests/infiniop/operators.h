@@ -8,6 +8,9 @@
 
 enum { MOST_ARGUMENTS = 5 };
 
+/* The name of an argument that holds two tensors of vjp, side by side along its last dim. */
+#define HALVES_NAME "two halves"
+
 typedef struct InfiniopDescriptor *any_descriptor;
 
 /* What Create takes after the tensors. */

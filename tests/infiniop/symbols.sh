@@ -13,7 +13,7 @@ export LC_ALL
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cat "$headers"/*.h "$headers"/infiniop/*.h "$headers"/infiniop/ops/*.h | tr '\n' ' ' |
-    grep -o '__export infiniStatus_t *[A-Za-z]*(' | sed 's/.* \(.*\)(/\1/' | sort >"$tmp/headers"
+    grep -o '__export infiniStatus_t *[A-Za-z0-9]*(' | sed 's/.* \(.*\)(/\1/' | sort >"$tmp/headers"
 for library in "$2" "$3"; do
     prefix=$(basename "$library" .so)
     "$nm" -D --defined-only "$library" | awk -v prefix="${prefix#lib}" '

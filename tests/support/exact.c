@@ -1,99 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exact.c - see exact.h. */
+/* exact.c - see exact.h. The oracle's mathematics over MPFR's numbers. */
 #include "exact.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base.h"
 #include "dtypes.h"
+#include "exact_number.h"
+#include "kinds.h"
+#include "oracle.h"
 
-/* Numbers live in a small pool until the next question: no slope needs more of them. */
-enum {
-    MOST_NUMBERS = 16
-};
-typedef mpfr_ptr number;
+#include "dual.h"
 
-static _Thread_local mpfr_t pool[MOST_NUMBERS];
-static _Thread_local int initialised, used;
+#include "forward.h"
 
-static number fresh(void)
-{
-    if (used == MOST_NUMBERS)
-        broken("a slope takes more than %d numbers", MOST_NUMBERS);
-    if (used == initialised)
-        mpfr_init2(pool[initialised++], EXACT_BITS);
-    return pool[used++];
-}
-
-static number from(double a)
-{
-    number result = fresh();
-    mpfr_set_d(result, a, MPFR_RNDN);
-    return result;
-}
-
-static number add(number a, number b)
-{
-    number result = fresh();
-    mpfr_add(result, a, b, MPFR_RNDN);
-    return result;
-}
-
-static number subtract(number a, number b)
-{
-    number result = fresh();
-    mpfr_sub(result, a, b, MPFR_RNDN);
-    return result;
-}
-
-static number multiply(number a, number b)
-{
-    number result = fresh();
-    mpfr_mul(result, a, b, MPFR_RNDN);
-    return result;
-}
-
-static number divide(number a, number b)
-{
-    number result = fresh();
-    mpfr_div(result, a, b, MPFR_RNDN);
-    return result;
-}
-
-static number exponential(number a)
-{
-    number result = fresh();
-    mpfr_exp(result, a, MPFR_RNDN);
-    return result;
-}
-
-#include "slopes.h"
+#include "answer.h"
 
 int exact_knows(const char *op)
 {
-    return find_slope(op) != NULL;
+    const oracle_entry *entry = find_entry(op);
+    return entry != NULL && entry->terms[0] == NULL;
 }
 
-int exact_slope(const problem *p, double x, double w, mpfr_t slope)
+int exact_factor(const problem *p, int32_t output, double x, double w, mpfr_t factor)
 {
-    slope_function *function = find_slope(p->op->name);
-    number result = NULL;
-    if (function == NULL)
-        broken("no exact slope for %s", p->op->name);
-    used = 0;
-    int depends = function(p, x, w, &result);
+    const oracle_entry *entry = entry_of(p->op->name);
+    double values[PROBLEM_TENSORS] = { 0 };
+    scene s = { .p = p, .x = values, .count = 1 };
+    int mark = number_mark(), by = output == 0 ? BY_X : BY_W;
+    values[entry->by_x] = x;
+    s.in[entry->by_x] = variable(number_from(x), BY_X);
+    if (entry->by_w >= 0) {
+        values[entry->by_w] = w;
+        s.in[entry->by_w] = variable(number_from(w), BY_W);
+    }
+    dual y = function_of(entry)(&s);
+    int depends = entry->forward == NULL || y.depends >> by & 1;
     if (depends)
-        mpfr_set(slope, result, MPFR_RNDN);
+        mpfr_set(factor, entry->forward == NULL ? y.value : y.rate[by], MPFR_RNDN);
     else
-        mpfr_set_zero(slope, 1);
+        mpfr_set_zero(factor, 1);
+    number_release(mark);
     return depends;
+}
+
+typedef struct listener {
+    exact_visit visit;
+    void *user;
+} listener;
+
+static void tell(void *user, int32_t output, int64_t index, number value, bound within)
+{
+    const listener *to = user;
+    (void)within;
+    if (mpfr_number_p(value))
+        to->visit(to->user, output, index, value);
+}
+
+void exact_answer(const problem *p, const double *const *inputs, exact_visit visit, void *user)
+{
+    listener to = { visit, user };
+    answer(p, inputs, 1, tell, &to);
 }
 
 void exact_close(void)
 {
-    while (initialised > 0)
-        mpfr_clear(pool[--initialised]);
+    while (pool.initialised > 0)
+        mpfr_clear(pool_at(--pool.initialised));
+    for (int i = 0; i < POOL_CHUNKS; i++) {
+        free(pool.chunks[i]);
+        pool.chunks[i] = NULL;
+    }
+    pool.used = 0;
     mpfr_free_cache();
 }
 

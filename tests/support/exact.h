@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exact.h - elementwise gradients by MPFR, with far more digits and range than any dtype has,
- * and how far a result is from them.
- *
- * Every elementwise gradient is slope * g, where the slope depends on the input alone, or is +0
- * where the function is flat.
+/* exact.h - the oracle's answers by MPFR, with far more digits and range than any dtype has, and how
+ * far a result is from them.
  */
 #ifndef VJP_TESTS_EXACT_H
 #define VJP_TESTS_EXACT_H
@@ -16,15 +13,17 @@ enum {
     EXACT_BITS = 192
 };
 
-/* exact_knows - whether the operator is elementwise: slopes.h has its line. */
+/* exact_knows - whether the operator is elementwise: a function of its inputs, or slope * g, where
+ * the slope depends on the other inputs alone, or +0 where the function is flat. */
 int exact_knows(const char *op);
 
-/* exact_slope - the derivative at a finite x (w: the parameter, if any). Returns 0 where it is
- * flat, whatever the gradient that flows back; `slope` is then 0. */
-int exact_slope(const problem *p, double x, double w, mpfr_t slope);
+/* exact_factor - what the gradient is multiplied by for an output, at a finite x (w: the other input
+ * that is differentiated, if any); without a gradient, the output. Returns 0 where the function is
+ * flat, whatever the gradient that flows back; `factor` is then 0. */
+int exact_factor(const problem *p, int32_t output, double x, double w, mpfr_t factor);
 
-/* exact_answer - visit every element of every output that hangs on finite inputs alone, as
- * oracle_answer does but with MPFR's values. Sums are exact. */
+/* exact_answer - visit every element of every output that depends on finite inputs alone and has a
+ * finite value, as oracle_answer does but with MPFR's values. Sums of products are exact. */
 typedef void (*exact_visit)(void *user, int32_t output, int64_t index, mpfr_srcptr value);
 
 void exact_answer(const problem *p, const double *const *inputs, exact_visit visit, void *user);

@@ -20,7 +20,7 @@ static const double LN_2 = 0.69314718055994530942;
 static const int doublings[] = { 24, 126, 150, 278, 53, 1022, 1075, 2099 };
 
 /* The library's own turns: src/cpu/formulas.h. */
-static const double turns[] = { 66, 194, 600, 1460, 0x1p60, 0x1p500 };
+static const double turns[] = { 66, 200, 600, 1470, 0x1p60, 0x1p500 };
 
 static void append(points *list, vjp_dtype dtype, double value)
 {
@@ -51,16 +51,27 @@ static void append_with_neighbours(points *list, vjp_dtype dtype, double value)
     }
 }
 
-/* Whether the function is flat at the value of these bits; those of negative numbers run
- * downwards, so a search over bits stays on one side of 0. */
-static int is_flat(const problem *p, uint64_t bits)
+/* Whether the function is flat, rises or falls at the value of these bits; those of negative numbers
+ * run downwards, so a search over bits stays on one side of 0. */
+static int course(const problem *p, uint64_t bits)
 {
     long double slope;
-    return !quick_slope(p, element_from_bits(p->tensors[0].dtype, bits), 1, &slope);
+    if (!quick_slope(p, element_from_bits(p->tensors[0].dtype, bits), 1, &slope))
+        return 0;
+    return slope < 0 ? -1 : 1;
 }
 
-/* Where flatness begins or ends among the numbers of one sign: a coarse walk, then halving. */
-static void append_turns(points *list, const problem *p, uint64_t sign)
+static int is_listed(const points *list, double value)
+{
+    for (int64_t i = 0; i < list->count; i++)
+        if (list->at[i] == value)
+            return 1;
+    return 0;
+}
+
+/* Where the course changes among the numbers of one sign, to or from flat (`flat`) or not: a coarse
+ * walk, then halving. */
+static void append_turns(points *list, const problem *p, uint64_t sign, int flat)
 {
     enum {
         STEPS = 4096
@@ -70,20 +81,22 @@ static void append_turns(points *list, const problem *p, uint64_t sign)
     uint64_t first = sign << (width - 1), stride = ((uint64_t)1 << (width - 1)) / STEPS;
     for (int i = 0; i + 1 < STEPS; i++) {
         uint64_t low = first + (uint64_t)i * stride, high = low + stride;
-        if (!isfinite(element_from_bits(dtype, high)) || is_flat(p, low) == is_flat(p, high))
+        if (!isfinite(element_from_bits(dtype, high)) || course(p, low) == course(p, high) ||
+            flat != (course(p, low) == 0 || course(p, high) == 0))
             continue;
         while (high - low > 1) {
             uint64_t middle = low + (high - low) / 2;
-            *(is_flat(p, middle) == is_flat(p, low) ? &low : &high) = middle;
+            *(course(p, middle) == course(p, low) ? &low : &high) = middle;
         }
-        append_with_neighbours(list, dtype, element_from_bits(dtype, low));
+        if (flat || !is_listed(list, element_from_bits(dtype, low)))
+            append_with_neighbours(list, dtype, element_from_bits(dtype, low));
     }
 }
 
 points points_list(const problem *p)
 {
     vjp_dtype dtype = p->tensors[0].dtype;
-    points list = { NULL, 0 };
+    points list = { NULL, 0, 0 };
     for (int32_t i = 0; i < VALUE_EDGES; i++)
         append(&list, dtype, value_edge(dtype, i));
     for (double power = dtype_tiny(dtype); power <= dtype_max(dtype); power *= 2)
@@ -92,15 +105,18 @@ points points_list(const problem *p)
         append_with_neighbours(&list, dtype, doublings[i] * LN_2);
     for (int64_t i = 0; i < COUNT_OF(turns); i++)
         append_with_neighbours(&list, dtype, turns[i]);
-    append_turns(&list, p, 0);
-    append_turns(&list, p, 1);
+    append_turns(&list, p, 0, 1);
+    append_turns(&list, p, 1, 1);
+    list.first_turn = list.count;
+    append_turns(&list, p, 0, 0);
+    append_turns(&list, p, 1, 0);
     return list;
 }
 
 void points_free(points *list)
 {
     free(list->at);
-    *list = (points){ NULL, 0 };
+    *list = (points){ NULL, 0, 0 };
 }
 
 /* ---- draws -------------------------------------------------------------------------------- */

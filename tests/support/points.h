@@ -8,14 +8,14 @@
 #include "problem.h"
 #include "random.h"
 
-/* A list of finite values. */
+/* A list of finite values, at its end those where the slope changes its sign. */
 typedef struct points {
     double *at;
-    int64_t count;
+    int64_t count, first_turn;
 } points;
 
 /* points_list - of the dtype of tensor 0 of an elementwise problem: every edge value; every power
- * of two, every threshold and every place where the function turns flat, with their neighbours.
+ * of two, every threshold and every place where the function turns flat or turns back, with their neighbours.
  * Both signs. To be freed with points_free. */
 points points_list(const problem *p);
 void points_free(points *list);

@@ -8,6 +8,7 @@
 #include "cases.h"
 #include "kinds.h"
 #include "unit.h"
+#include "variants.h"
 
 vjp_context *refusal_context;
 
@@ -91,5 +92,34 @@ problem refusal_fold(const char *format, int64_t params)
     problem p = start(3, 2, ROLE_CHANNELS);
     problem_add_attr(&p, vjp_attr_str(kind_attr(p.op, ROLE_CHANNELS)->name, format));
     problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 2, 5, 7 }, 1, &params);
+    return p;
+}
+
+problem refusal_shaped(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const int64_t *shape)
+{
+    problem p = variant_problem(op, 0);
+    int64_t row_shape[VJP_MAX_DIMS];
+    int64_t param_shape[VJP_MAX_DIMS] = { shape[ndim - 1] };
+    int32_t row_ndim = 0;
+    if (kind_has_rows(op)) {
+        row_ndim = problem_row_shape(&p, ndim, shape, 0, row_shape);
+        problem_axis_shape(&p, ndim, shape, param_shape);
+    }
+    for (int32_t t = 0; t < p.ntensors; t++) {
+        vjp_tensor *tensor = &p.tensors[t];
+        const vjp_shape_rule rule = vjp_op_tensor(op, t)->shape_rule;
+        const int64_t *dims = rule == VJP_SHAPE_ROW     ? row_shape
+                              : rule == VJP_SHAPE_PARAM ? param_shape
+                                                        : shape;
+        uint64_t step = 1;
+        *tensor = (vjp_tensor){ .struct_size = sizeof *tensor };
+        tensor->dtype = problem_dtype(&p, t, dtype, dtype);
+        tensor->ndim = rule == VJP_SHAPE_ROW ? row_ndim : rule == VJP_SHAPE_PARAM ? 1 : ndim;
+        for (int32_t d = tensor->ndim - 1; d >= 0; d--) {
+            tensor->shape[d] = dims[d];
+            tensor->strides[d] = (int64_t)step;
+            step *= (uint64_t)dims[d];
+        }
+    }
     return p;
 }

@@ -30,6 +30,11 @@ problem accepted(problem p);
 /* refusal_any - a small problem of an operator, whatever it takes. */
 problem refusal_any(const vjp_op_info *op);
 
+/* refusal_shaped - data of this shape, rows of what is left of it, 1-D parameters of its last dim
+ * or along the axis;
+ * strides are those of dense tensors, cut to 64 bits. It is not checked. */
+problem refusal_shaped(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const int64_t *shape);
+
 /* Problems to start from: a map and a row operator over (2, 5), a fold over (2, 5, 7) with a 1-D
  * parameter. The latter two are not checked: axis, format and params may be wrong on purpose. */
 problem refusal_map(void);

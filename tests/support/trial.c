@@ -28,7 +28,7 @@ static void complain(const trial *t, const char *about)
 
 static int is_home(const trial *t, int32_t tensor)
 {
-    return t->p.home[tensor] == tensor;
+    return t->p.home[tensor] == tensor && problem_has(&t->p, tensor);
 }
 
 static unsigned char *element_at(const trial *t, int32_t tensor, int64_t offset)
@@ -60,13 +60,38 @@ static void read_dense(const trial *t, int32_t tensor, double *values)
 
 /* Inputs are written element by element, then read back: where two indices share an address,
  * or two tensors a home, the last value written counts for all. */
+static void read_inputs(trial *t)
+{
+    for (int32_t i = 0; i < t->p.op->ninputs; i++)
+        if (problem_has(&t->p, i))
+            read_dense(t, i, t->inputs[i]);
+}
+
+static void write_dense(trial *t, int32_t input, const double *values, int64_t count)
+{
+    const vjp_tensor *description = &t->p.tensors[input];
+    int64_t i = 0;
+    for (walk w = walk_tensor(description); w.more; walk_next(&w), i++)
+        element_write(description->dtype, element_at(t, input, w.offset), values[i % count]);
+}
+
+/* What the forward pass saved belongs to the other inputs as they are now. An address that several
+ * of its elements share cannot hold all of them. */
+static void write_saved(trial *t)
+{
+    values_save(&t->p, t->inputs);
+    for (int32_t i = 0; i < t->p.op->ninputs; i++)
+        if (problem_has(&t->p, i) && oracle_is_saved(&t->p, i))
+            write_dense(t, i, t->inputs[i], tensor_count(&t->p.tensors[i]));
+}
+
 static void keep_inputs(trial *t)
 {
-    for (int32_t i = 0; i < t->p.op->ninputs; i++) {
-        read_dense(t, i, t->inputs[i]);
+    read_inputs(t);
+    write_saved(t);
+    for (int32_t i = 0; i < t->p.op->ninputs; i++)
         if (is_home(t, i))
             memcpy(t->image[i], t->memory[i].bytes, t->memory[i].size);
-    }
 }
 
 static void draw_values(trial *t)
@@ -78,19 +103,15 @@ static void draw_values(trial *t)
         if (!is_home(t, i))
             continue;
         memset(t->memory[i].bytes, GAP, t->memory[i].size);
-        oracle_domain domain = oracle_home_domain(&t->p, i);
         for (walk w = walk_tensor(description); w.more; walk_next(&w))
             element_write(description->dtype, element_at(t, i, w.offset),
-                          value_draw(&random, description->dtype, domain, specials));
+                          value_draw_input(&random, &t->p, i, specials));
     }
 }
 
 void trial_set(trial *t, int32_t input, const double *values, int64_t count)
 {
-    const vjp_tensor *description = &t->p.tensors[input];
-    int64_t i = 0;
-    for (walk w = walk_tensor(description); w.more; walk_next(&w), i++)
-        element_write(description->dtype, element_at(t, input, w.offset), values[i % count]);
+    write_dense(t, input, values, count);
     keep_inputs(t);
 }
 
@@ -103,6 +124,8 @@ void trial_open(trial *t, const problem *p, uint64_t number)
     t->number = number;
     t->edge = number % 2 == 0 ? ARENA_AT_END : ARENA_AT_START;
     for (int32_t i = 0; i < p->ntensors; i++) {
+        if (!problem_has(p, i))
+            continue;
         t->element_size[i] = (ptrdiff_t)vjp_dtype_size(p->tensors[i].dtype);
         if (is_home(t, i))
             place(t, i);
@@ -158,7 +181,8 @@ static void forgive(trial *t, int32_t output)
 void trial_settle(trial *t)
 {
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++)
-        forgive(t, i);
+        if (problem_has(&t->p, i))
+            forgive(t, i);
     for (int32_t i = 0; i < t->p.ntensors; i++) {
         if (!is_home(t, i))
             continue;
@@ -241,6 +265,8 @@ void trial_check(const trial *t)
     checker c = { t, { NULL } };
     for (int32_t o = 0; o < t->p.op->noutputs; o++) {
         int32_t tensor = t->p.op->ninputs + o;
+        if (!problem_has(&t->p, tensor))
+            continue;
         c.outputs[o] = unit_malloc((size_t)tensor_count(&t->p.tensors[tensor]) * sizeof(double));
         read_dense(t, tensor, c.outputs[o]);
     }
@@ -253,10 +279,10 @@ trial_result trial_bits(const trial *t)
 {
     trial_result result = { NULL, 0 };
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++)
-        result.count += tensor_count(&t->p.tensors[i]);
+        result.count += problem_has(&t->p, i) ? tensor_count(&t->p.tensors[i]) : 0;
     uint64_t *bits = result.bits = unit_malloc((size_t)result.count * sizeof *bits);
     for (int32_t i = t->p.op->ninputs; i < t->p.ntensors; i++)
-        for (walk w = walk_tensor(&t->p.tensors[i]); w.more; walk_next(&w))
+        for (walk w = walk_tensor(&t->p.tensors[i]); problem_has(&t->p, i) && w.more; walk_next(&w))
             *bits++ = element_bits(t->p.tensors[i].dtype, element_at(t, i, w.offset));
     return result;
 }

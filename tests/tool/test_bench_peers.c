@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-#define RELU "bench", "--op", "relu", "--shape", "4096", "--seconds", "0"
+#define RELU "bench", "--op", "relu_backward", "--shape", "4096", "--seconds", "0"
 
 /* The first line of a file that has all three words, cut out of the text; fails without one. */
 static char *line_with(char *text, const char *a, const char *b, const char *c)

@@ -42,7 +42,7 @@ static void fill(load *l, int32_t tensor, bench_twist twist, size_t size)
     suit s = dtype_is_integer(dtype) ? (suit){ 0, 0 } : suit_of(l, tensor, twist);
     for (size_t i = 0; i < PATTERN; i++)
         element_write(dtype, pattern + i * element,
-                      dtype_is_integer(dtype) ? value_integer(&random, &l->p, tensor)
+                      dtype_is_integer(dtype) ? value_draw_input(&random, &l->p, tensor, 0)
                                               : random_bell(&random) * s.scale + s.mean);
     if (have > size)
         have = size;

@@ -131,7 +131,7 @@ static void write_integers(probe *t, int32_t input, random_state *random)
     ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(tensor->dtype);
     unsigned char *origin = t->image[input] + t->start[input];
     for (walk w = walk_tensor(tensor); w.more; walk_next(&w))
-        element_write(tensor->dtype, origin + w.offset * size, value_integer(random, &t->p, input));
+        element_write(tensor->dtype, origin + w.offset * size, value_draw_input(random, &t->p, input, 0));
 }
 
 /* Every element of an input; the low bytes of a number come first, as npy.c asserts. */

@@ -103,7 +103,7 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
     for (int64_t i = 0; i < period; i++)
         element_write(description->dtype, values + (size_t)i * size,
                       dtype_is_integer(description->dtype)
-                          ? value_integer(random, &t->p, tensor)
+                          ? value_draw_input(random, &t->p, tensor, 0)
                           : value_draw(random, description->dtype, domain, specials));
     int64_t i = 0;
     unsigned char *origin = t->image[tensor] + t->start[tensor];
@@ -112,6 +112,38 @@ static void draw_values(probe *t, int32_t tensor, random_state *random, int spec
         i = i + 1 < period ? i + 1 : 0;
     }
     free(values);
+}
+
+double *probe_read_dense(const probe *t, int32_t tensor)
+{
+    const vjp_tensor *description = &t->p.tensors[tensor];
+    const unsigned char *origin = t->image[t->p.home[tensor]] + t->start[tensor];
+    ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(description->dtype);
+    double *values = unit_malloc((size_t)tensor_count(description) * sizeof(*values));
+    int64_t i = 0;
+    for (walk w = walk_tensor(description); w.more; walk_next(&w))
+        values[i++] = element_read(description->dtype, origin + w.offset * size);
+    return values;
+}
+
+/* What the forward pass saved belongs to the other inputs: computed from them. */
+static void write_saved(probe *t)
+{
+    double *inputs[PROBLEM_TENSORS] = { NULL };
+    for (int32_t i = 0; i < t->p.op->ninputs; i++)
+        inputs[i] = problem_has(&t->p, i) ? probe_read_dense(t, i) : NULL;
+    values_save(&t->p, inputs);
+    for (int32_t i = 0; i < t->p.op->ninputs; i++) {
+        const vjp_tensor *tensor = &t->p.tensors[i];
+        int64_t at = 0;
+        if (problem_has(&t->p, i) && oracle_is_saved(&t->p, i))
+            for (walk w = walk_tensor(tensor); w.more; walk_next(&w))
+                element_write(tensor->dtype,
+                              t->image[t->p.home[i]] + t->start[i] +
+                                  w.offset * (ptrdiff_t)vjp_dtype_size(tensor->dtype),
+                              inputs[i][at++]);
+        free(inputs[i]);
+    }
 }
 
 static bool open_probe(probe *t, const problem *p, uint64_t number, memory *reference,
@@ -137,6 +169,8 @@ static bool open_probe(probe *t, const problem *p, uint64_t number, memory *refe
         if (!blank)
             draw_values(t, i, &random, specials);
     }
+    if (!blank)
+        write_saved(t);
     return side_open(t, &t->reference, reference) && side_open(t, &t->device, device);
 }
 
@@ -212,15 +246,6 @@ static bool all_bytes(const unsigned char *bytes, size_t size, unsigned char val
     return true;
 }
 
-static size_t input_bytes(const probe *t)
-{
-    size_t bytes = 0;
-    for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        if (problem_has(&t->p, i))
-            bytes += (size_t)tensor_count(&t->p.tensors[i]) * element_size(t, i);
-    return bytes;
-}
-
 /* NaNs in the workspace: sums that start from what lies there show it. */
 bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
 {
@@ -238,7 +263,7 @@ bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
     }
     if (status != VJP_OK)
         probe_fail(t, "the run was refused: %s", vjp_status_string(status));
-    if (size > (256 << 10) && size > input_bytes(t) / 16)
+    if (size > problem_workspace_limit(&t->p))
         probe_fail(t, "a workspace of %zu bytes", size);
     if (size > 0 && (!all_bytes(host, lead, 0xff) || !all_bytes(host + lead + size, MARGIN, 0xff)))
         probe_fail(t, "memory beside the workspace was written");

@@ -70,4 +70,7 @@ int64_t probe_output_count(const probe *t, int32_t tensor);
 /* probe_fail - set `failure` unless there is one; false. */
 bool probe_fail(probe *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* probe_read_dense - the values of an input in dense order; the caller frees them. */
+double *probe_read_dense(const probe *t, int32_t tensor);
+
 #endif

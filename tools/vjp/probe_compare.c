@@ -63,23 +63,11 @@ static void judge(void *user, int32_t output, int64_t index, long double value, 
     fault(v, output, index, at);
 }
 
-static double *read_dense(const probe *t, int32_t tensor)
-{
-    const vjp_tensor *description = &t->p.tensors[tensor];
-    const unsigned char *origin = t->image[t->p.home[tensor]] + t->start[tensor];
-    ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(description->dtype);
-    double *values = unit_malloc((size_t)tensor_count(description) * sizeof(*values));
-    int64_t i = 0;
-    for (walk w = walk_tensor(description); w.more; walk_next(&w))
-        values[i++] = element_read(description->dtype, origin + w.offset * size);
-    return values;
-}
-
 static void judge_by_bounds(const probe *t, verdict *v)
 {
     double *inputs[PROBLEM_TENSORS] = { NULL };
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
-        inputs[i] = problem_has(&t->p, i) ? read_dense(t, i) : NULL;
+        inputs[i] = problem_has(&t->p, i) ? probe_read_dense(t, i) : NULL;
     oracle_answer(&t->p, (const double *const *)inputs, judge, v);
     for (int32_t i = 0; i < t->p.op->ninputs; i++)
         free(inputs[i]);

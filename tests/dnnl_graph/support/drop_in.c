@@ -115,11 +115,47 @@ void set_hard_sigmoid(dnnl_graph_op_t op)
     set_f32(op, dnnl_graph_op_attr_beta, 0.5f);
 }
 
+void set_alpha(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_alpha, 0.25f);
+}
+
+void set_min_max(dnnl_graph_op_t op)
+{
+    set_f32(op, dnnl_graph_op_attr_min, -0.5f);
+    set_f32(op, dnnl_graph_op_attr_max, 1);
+}
+
+/* What the kind requires. */
+static void (*required_attrs(dnnl_graph_op_kind_t kind))(dnnl_graph_op_t op)
+{
+    switch (kind) {
+    case dnnl_graph_op_hard_sigmoid:
+    case dnnl_graph_op_hard_sigmoid_backward:
+        return set_hard_sigmoid;
+    case dnnl_graph_op_clamp:
+    case dnnl_graph_op_clamp_backward:
+        return set_min_max;
+    case dnnl_graph_op_elu:
+    case dnnl_graph_op_elu_backward:
+    case dnnl_graph_op_leaky_relu:
+        return set_alpha;
+    default:
+        return NULL;
+    }
+}
+
 operation elementwise(dnnl_graph_op_kind_t kind, logical_tensor lt)
 {
     operation o = { kind, 2, 1, { with_id(lt, 0), with_id(lt, 1), with_id(lt, 2) }, NULL };
-    if (kind == dnnl_graph_op_hard_sigmoid_backward)
-        o.set_attrs = set_hard_sigmoid;
+    o.set_attrs = required_attrs(kind);
+    return o;
+}
+
+operation forward(dnnl_graph_op_kind_t kind, logical_tensor lt)
+{
+    operation o = { kind, 1, 1, { with_id(lt, 0), with_id(lt, 1) }, NULL };
+    o.set_attrs = required_attrs(kind);
     return o;
 }
 
@@ -153,6 +189,9 @@ int served_operation(dnnl_graph_op_kind_t kind, logical_tensor lt, operation *o)
     if (is_served(o))
         return 1;
     *o = elementwise(kind, lt);
+    if (is_served(o))
+        return 1;
+    *o = forward(kind, lt);
     return is_served(o);
 }
 

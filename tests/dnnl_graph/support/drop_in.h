@@ -62,6 +62,9 @@ typedef struct operation {
  * SoftMaxBackward the inputs are diff_dst and dst. */
 operation elementwise(dnnl_graph_op_kind_t kind, logical_tensor lt);
 
+/* forward - src (id 0) and dst (id 1), likewise. */
+operation forward(dnnl_graph_op_kind_t kind, logical_tensor lt);
+
 /* prelu - src (0), slope (1), diff_dst (2), diff_src (3), diff_slope (4). */
 operation prelu(logical_tensor lt, logical_tensor slope);
 
@@ -79,6 +82,8 @@ void set_str(dnnl_graph_op_t op, dnnl_graph_op_attr_t attr, const char *value);
 
 /* The attributes of HardSigmoidBackward, which has no defaults: 0.25 and 0.5. */
 void set_hard_sigmoid(dnnl_graph_op_t op);
+void set_alpha(dnnl_graph_op_t op);   /* 1/4 */
+void set_min_max(dnnl_graph_op_t op); /* -1/2, 1 */
 
 dnnl_graph_op_t make_op(const operation *o, size_t id);
 dnnl_graph_partition_t make_partition(const operation *o);

@@ -11,7 +11,8 @@
 
 typedef struct parameters {
     int use_dst;
-    double alpha, beta;
+    double alpha, beta, min, max;
+    int tanh_form;   /* of GELU */
     int axis;        /* not negative */
     int channel_dim; /* of a 1-D slope */
 } parameters;
