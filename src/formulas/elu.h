@@ -6,7 +6,7 @@
 RARE V elu_late(parts v, V steep)
 {
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
-    V z, power = exp_reduced(reduced_parts(at_most(v.high, k(FURTHEST)), low, &z));
+    V z, power = exp_reduced(reduced_parts(at_most(v.high, k(FURTHEST_OF_TWO)), low, &z));
     return scaled_product(steep, k(1), power, z - k(MAGIC));
 }
 
@@ -27,7 +27,7 @@ INLINE V elu_of(V x, V scale, parts steep, V slope, V input_scale, V input_scale
 /* Where the power of two is to be applied last, x is infinite or NaN, or the slope at 0 is far from 1. */
 RARE V elu_vjp_late(V x, parts v, V dy, V slope)
 {
-    V z, t = at_most(at_least(v.high, k(-FURTHEST)), k(FURTHEST));
+    V z, t = at_most(at_least(v.high, k(-FURTHEST_OF_TWO)), k(FURTHEST_OF_TWO));
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
     V power = exp_reduced(reduced_parts(t, low, &z));
     V product = scaled_product(dy, slope, power, z - k(MAGIC));

@@ -10,6 +10,7 @@
 #define LN2_LOW 0x1.abc9e3b39803fp-56
 #define LATE 600               /* beyond: exp(-|x|) < 2^-865, and (1 + exp(-|x|))^2 is 1 */
 #define FURTHEST 1470          /* beyond: x * exp(x) is 0 even times the largest diff_dst */
+#define FURTHEST_OF_TWO 2200   /* beyond: that is 0 even times two of the largest numbers */
 #define LATE_EXP 700           /* beyond: exp(x) might not be a normal number */
 #define EARLY_EXPONENT (-512)  /* the part of the power of two that is applied before diff_dst */
 #define LAST_EXPONENT (-800)   /* the most that is applied in the last step */
@@ -25,6 +26,7 @@
 #define LN2_LOW (-0x1.05c61p-29f)
 #define LATE 66
 #define FURTHEST 200
+#define FURTHEST_OF_TWO 300
 #define LATE_EXP 86
 #define EARLY_EXPONENT (-64)
 #define LAST_EXPONENT (-100)
@@ -107,7 +109,7 @@ INLINE V exp_reduced(V r)
     return POLYNOMIAL(r, c);
 }
 
-/* t + low - n * ln(2), |t| <= FURTHEST, rounded once, with n such that this is at most ln(2) / 2 to both
+/* t + low - n * ln(2), |t| <= FURTHEST_OF_TWO, rounded once, with n such that this is at most ln(2) / 2 to both
  * sides of 0, and z = n + MAGIC. */
 INLINE V reduced_parts(V t, V low, V *z)
 {
@@ -124,7 +126,7 @@ INLINE V reduced(V t, V *z)
     return muladd(n, k(-LN2_LOW), muladd(n, k(-LN2_HIGH), t));
 }
 
-/* exp(t) as 2^n times what is returned, with z = n + MAGIC, for |t| <= FURTHEST. */
+/* exp(t) as 2^n times what is returned, with z = n + MAGIC, for |t| <= FURTHEST_OF_TWO. */
 INLINE V exp_split(V t, V *z)
 {
     return exp_reduced(reduced(t, z));

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gated.h - units that multiply one input by an activation of another. Part of formulas.h. */
 
-#if VJPI_COMPUTE_F64
-#define GATED_FURTHEST 2200 /* beyond: the gradient is 0 for all finite diff_dst and up */
-#else
-#define GATED_FURTHEST 300
-#endif
-
 /* An activation of x, factor * share * 2^exponent, and its slope, slope * 2^exponent. The exponent is
  * not 0 only where the share alone might not be a normal number. */
 typedef struct gate {
@@ -46,7 +40,7 @@ INLINE gate silu_gate(V x, V alpha, V alpha_low, V alpha_rest)
     parts v = product_in_parts(alpha, alpha_low, x);
     logistic s;
     s.negative = gt(k(0), v.high);
-    s.t = at_least(-absolute(v.high), k(-GATED_FURTHEST));
+    s.t = at_least(-absolute(v.high), k(-FURTHEST_OF_TWO));
     V low = pick(gt(k(1), absolute(v.low)), v.low, k(0)); /* beside an infinity there is none */
     s.t_low = pick(s.negative, low, -low);
     V z, power = exp_reduced(reduced_parts(s.t, s.t_low, &z));
@@ -100,7 +94,7 @@ INLINE V gated_diff_up(gate g, V dy) { return gate_product(dy, g.factor, g.share
 /* dy * up * sigmoid'(x). */
 INLINE V glu_diff_gate(V x, V up, V dy)
 {
-    V t = at_least(-absolute(x), k(-GATED_FURTHEST)), z, power = exp_split(t, &z);
+    V t = at_least(-absolute(x), k(-FURTHEST_OF_TWO)), z, power = exp_split(t, &z);
     M late = gt(k(-LATE), t);
     fading f = fading_of(power, z, late);
     V slope = ratio(f.scaled, muladd(f.e, k(2) + f.e, k(1)));
