@@ -62,9 +62,10 @@ static void add_kind(shaped_list *list, const shaped_row *rows, int64_t nrows, s
         nkind++;
     if (nops == 0 || nkind == 0)
         return;
-    for (int64_t i = 0; i < nops || i < nkind; i++) {
-        const vjp_op_info *op = operator_of(kind, i % nops);
-        const shaped_row *row = row_of(rows, nrows, kind, i % nkind);
+    for (int64_t i = 0; i < nkind; i++) {
+        int64_t turn = nops > nkind ? i * nops / nkind : i % nops;
+        const vjp_op_info *op = operator_of(kind, turn);
+        const shaped_row *row = row_of(rows, nrows, kind, i);
         shaped_problem *added = &list->at[list->count++];
         snprintf(added->name, SHAPED_NAME, "%s, %s", op->name, row->name);
         added->p = build(row, op, i / nops);
@@ -73,8 +74,7 @@ static void add_kind(shaped_list *list, const shaped_row *rows, int64_t nrows, s
 
 shaped_list shaped_problems(const shaped_row *rows, int64_t nrows)
 {
-    int64_t most = nrows + vjp_op_count();
-    shaped_list list = { unit_malloc((size_t)most * sizeof *list.at), 0 };
+    shaped_list list = { unit_malloc((size_t)nrows * sizeof *list.at), 0 };
     for (int kind = 0; kind < SHAPED_KINDS; kind++)
         add_kind(&list, rows, nrows, (shaped_kind)kind);
     return list;

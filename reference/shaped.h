@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shaped.h - problems from tables of shapes, for whatever operators there are.
  *
- * A row of a table is for one kind of operator. The operators of that kind take turns: there are as
- * many problems of a kind as it has rows or operators, whichever is more, so that every row is
- * tried, and every operator.
+ * A row of a table is for one kind of operator, and makes one problem. The operators of that kind take
+ * turns; where there are more of them than rows, some are left out: what depends on the size of a tensor
+ * does not depend on the formula.
  */
 #ifndef VJP_REFERENCE_SHAPED_H
 #define VJP_REFERENCE_SHAPED_H

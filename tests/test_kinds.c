@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kinds.c - the tables of shapes reach every operator that the library enumerates, with
- * problems that it accepts. */
+/* test_kinds.c - the tables of shapes reach every kind of operator that the library
+ * enumerates, with problems that it accepts. */
 #include <string.h>
 
 #include "busy.h"
@@ -8,52 +8,63 @@
 #include "large.h"
 #include "unit.h"
 
-static void reaches_every_operator(shaped_list list)
+static void is_accepted(const shaped_problem *shaped)
 {
-    for (int32_t op = 0; op < vjp_op_count(); op++) {
-        int turns = 0;
-        for (int64_t i = 0; i < list.count; i++)
-            turns += list.at[i].p.op == vjp_op_at(op);
-        if (turns == 0)
-            fail_msg("%s has no turn", vjp_op_at(op)->name);
-    }
-    for (int64_t i = 0; i < list.count; i++) {
-        char reason[VJP_REASON_SIZE] = "";
-        vjp_context *ctx = NULL;
-        vjp_plan *plan = NULL;
-        assert_status(VJP_OK, vjp_context_create(NULL, &ctx, NULL, 0), NULL);
-        if (problem_create(&list.at[i].p, ctx, &plan, reason) != VJP_OK)
-            fail_msg("%s: %s", list.at[i].name, reason);
-        vjp_plan_destroy(plan);
-        vjp_context_destroy(ctx);
-    }
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_context *ctx = NULL;
+    vjp_plan *plan = NULL;
+    assert_status(VJP_OK, vjp_context_create(NULL, &ctx, NULL, 0), NULL);
+    if (problem_create(&shaped->p, ctx, &plan, reason) != VJP_OK)
+        fail_msg("%s: %s", shaped->name, reason);
+    vjp_plan_destroy(plan);
+    vjp_context_destroy(ctx);
 }
 
-static void every_operator_is_among_the_large_and_busy_problems(void **state)
+/* Every kind of operator has problems in the list. */
+static void reaches_every_kind(shaped_list list)
+{
+    int turns[SHAPED_KINDS] = { 0 };
+    for (int64_t i = 0; i < list.count; i++) {
+        turns[shaped_kind_of(list.at[i].p.op)]++;
+        is_accepted(&list.at[i]);
+    }
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        if (turns[shaped_kind_of(vjp_op_at(op))] == 0)
+            fail_msg("%s and its kind have no turn", vjp_op_at(op)->name);
+}
+
+static void every_kind_is_among_the_large_and_busy_problems(void **state)
 {
     (void)state;
     shaped_list large = large_problems(), busy = busy_problems();
-    reaches_every_operator(large);
-    reaches_every_operator(busy);
+    reaches_every_kind(large);
+    reaches_every_kind(busy);
     shaped_free(&large);
     shaped_free(&busy);
 }
 
-/* More operators than rows, and more rows than operators: all of both are used. */
+/* With more rows than operators, all operators have turns; with fewer, as many as there are rows. */
 static void operators_and_rows_take_turns(void **state)
 {
     (void)state;
+    enum { MANY = 200 };
     const shaped_row row = { "x", SHAPED_MAP, VJP_F32, VJP_F32, NAMED_PLAIN, 0, 1, { 7 }, NO_SLOPE };
-    shaped_row rows[40];
-    for (int64_t i = 0; i < COUNT_OF(rows); i++)
+    shaped_row rows[MANY];
+    for (int64_t i = 0; i < MANY; i++)
         rows[i] = row;
-    shaped_list one = shaped_problems(rows, 1), many = shaped_problems(rows, COUNT_OF(rows));
-    for (int64_t i = 1; i < one.count; i++)
-        assert_ptr_not_equal(one.at[i].p.op, one.at[i - 1].p.op);
-    assert_true(many.count >= COUNT_OF(rows) && many.count >= one.count);
-    for (int64_t i = 0; i < many.count; i++)
-        assert_ptr_equal(many.at[i].p.op, one.at[i % one.count].p.op);
-    shaped_free(&one);
+    int64_t maps = 0;
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        maps += shaped_kind_of(vjp_op_at(op)) == SHAPED_MAP;
+    assert_in_range(maps, 4, MANY);
+    shaped_list few = shaped_problems(rows, 3), many = shaped_problems(rows, MANY);
+    assert_int_equal(few.count, 3);
+    for (int64_t i = 1; i < few.count; i++)
+        assert_ptr_not_equal(few.at[i].p.op, few.at[i - 1].p.op);
+    assert_int_equal(many.count, MANY);
+    for (int64_t i = 0; i < maps; i++)
+        for (int64_t j = 0; j < i; j++)
+            assert_ptr_not_equal(many.at[i].p.op, many.at[j].p.op);
+    shaped_free(&few);
     shaped_free(&many);
 }
 
@@ -75,7 +86,7 @@ static void choices_are_those_of_the_enumeration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_is_among_the_large_and_busy_problems),
+        cmocka_unit_test(every_kind_is_among_the_large_and_busy_problems),
         cmocka_unit_test(operators_and_rows_take_turns),
         cmocka_unit_test(choices_are_those_of_the_enumeration),
     };

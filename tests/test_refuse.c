@@ -242,6 +242,42 @@ static void numbers_that_the_operator_refuses(void **state)
     }
 }
 
+static void an_epsilon_below_0(void **state)
+{
+    (void)state;
+    problem p = problem_start("rms_norm_backward");
+    problem_add_attr(&p, vjp_attr_f64("epsilon", 0));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 9 }, 0, NULL);
+    accepted(p);
+    p.attrs[0] = vjp_attr_f64("epsilon", -1e-9);
+    refused(&p, VJP_BAD_ATTRIBUTE, WORDS("attribute epsilon: ", "not negative"));
+    p.attrs[0] = vjp_attr_f64("epsilon", (double)NAN);
+    refused(&p, VJP_BAD_ATTRIBUTE, WORDS("attribute epsilon: ", "not negative"));
+}
+
+static void products_of_attributes_out_of_range(void **state)
+{
+    (void)state;
+    const char *const elus[] = { "elu", "elu_backward" };
+    for (int64_t i = 0; i < COUNT_OF(elus); i++) {
+        problem p = problem_start(elus[i]);
+        problem_add_attr(&p, vjp_attr_f64("alpha", 1e-30));
+        problem_add_attr(&p, vjp_attr_f64("input_scale", 1e30));
+        problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 9 }, 0, NULL);
+        accepted(p);
+        p.attrs[1] = vjp_attr_f64("input_scale", 1e-10);
+        refused(&p, VJP_BAD_ATTRIBUTE, WORDS("attribute alpha: scale * alpha * input_scale"));
+        p.attrs[1] = vjp_attr_f64("scale", 1e69);
+        refused(&p, VJP_BAD_ATTRIBUTE, WORDS("attribute alpha: scale * alpha * input_scale"));
+    }
+    problem p = problem_start("softplus");
+    problem_add_attr(&p, vjp_attr_f64("beta", 0x1p-127));
+    problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 9 }, 0, NULL);
+    accepted(p);
+    p.attrs[0] = vjp_attr_f64("beta", 0x1p-128);
+    refused(&p, VJP_BAD_ATTRIBUTE, WORDS("attribute beta: 1 / beta"));
+}
+
 static void attributes_with_null_inside(void **state)
 {
     (void)state;
@@ -407,6 +443,8 @@ int main(void)
         cmocka_unit_test(attributes_of_the_wrong_type),
         cmocka_unit_test(attributes_of_a_value_not_allowed),
         cmocka_unit_test(numbers_that_the_operator_refuses),
+        cmocka_unit_test(an_epsilon_below_0),
+        cmocka_unit_test(products_of_attributes_out_of_range),
         cmocka_unit_test(attributes_with_null_inside),
         cmocka_unit_test(axes_out_of_range),
         cmocka_unit_test(the_default_axis_on_one_dim),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table.c - ops.def and dtypes.def expanded into constant rows, and lookups in them. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -126,6 +127,12 @@ enum {
 #include "ops.def"
 #undef SKIP_ATTR
 #undef FACT
+
+/* For REQUIRE: is v, a number made of attributes, 0 or what f32 has as a normal number? */
+static bool is_normal_f32(double v)
+{
+    return v == 0 || (fabs(v) >= FLT_MIN && fabs(v) <= FLT_MAX);
+}
 
 /* Fifth: what is required of the attributes, and the numbers made of them. */
 #define SKIP_ATTR(...) attr++;

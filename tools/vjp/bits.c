@@ -245,21 +245,39 @@ static bool is_known(probe *t, case_dtypes dtypes, int32_t output, uint64_t hash
                       "conformance/hashes.def` adds it; then build again", t->p.op->name, name);
 }
 
-/* Every instruction set with every number of threads; if it is to be quick, one with each. */
-static void add_cpus(subjects *all, bool quick)
+static void add_cpu(subjects *cpus, int isa, int32_t threads)
 {
+    vjp_context_options options = VJP_CONTEXT_DEFAULTS;
+    subject *s = &cpus->at[cpus->count];
+    options.num_threads = threads;
+    s->ctx = context_for_isa(all_isas[isa], &options);
+    cpus->count += s->ctx != NULL;
+    snprintf(s->name, sizeof(s->name), "%s, threads: %d", all_isas[isa], (int)threads);
+}
+
+/* Each instruction set with one number of threads, which is not the same for all. */
+static subjects few_cpus(void)
+{
+    subjects few = { .count = 0 };
     for (int isa = 0; isa < ISAS; isa++)
-        for (int n = 0; n < COUNT_OF_THREADS; n++) {
-            vjp_context_options options = VJP_CONTEXT_DEFAULTS;
-            subject *s = &all->at[all->count];
-            options.num_threads = thread_counts[n];
-            if (quick && n != isa + 1)
-                continue;
-            s->ctx = context_for_isa(all_isas[isa], &options);
-            all->count += s->ctx != NULL;
-            snprintf(s->name, sizeof(s->name), "%s, threads: %d", all_isas[isa],
-                     (int)thread_counts[n]);
-        }
+        add_cpu(&few, isa, thread_counts[(isa + 1) % COUNT_OF_THREADS]);
+    return few;
+}
+
+/* Each instruction set with every number of threads. */
+static subjects all_cpus(void)
+{
+    subjects all = { .count = 0 };
+    for (int isa = 0; isa < ISAS; isa++)
+        for (int n = 0; n < COUNT_OF_THREADS; n++)
+            add_cpu(&all, isa, thread_counts[n]);
+    return all;
+}
+
+static void close_cpus(subjects *cpus)
+{
+    for (int i = 0; i < cpus->count; i++)
+        vjp_context_destroy(cpus->at[i].ctx);
 }
 
 static void check_operator(checks *c, const vjp_op_info *op, case_dtypes dtypes, subjects *all)
@@ -274,23 +292,29 @@ static void check_operator(checks *c, const vjp_op_info *op, case_dtypes dtypes,
     probe_close(&last);
 }
 
+/* Only results that depend on a sum are tried with every number of threads: where a map is cut in pieces
+ * shows with one. */
 int64_t check_bits(checks *c, bool dry)
 {
-    subjects all = { .count = 0 };
+    subjects device = { { { .ctx = c->context, .name = "cuda" } }, 1 };
+    subjects few = { .count = 0 }, all = { .count = 0 };
     int64_t planned = 0;
-    if (c->device.cuda)
-        all = (subjects){ { { .ctx = c->context, .name = "cuda" } }, 1 };
-    else if (!dry)
-        add_cpus(&all, c->quick);
+    if (!c->device.cuda && !dry) {
+        few = few_cpus();
+        all = all_cpus();
+    }
     for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const vjp_op_info *op = vjp_op_at(i);
+        bool sums = kind_has_rows(op) || kind_has_sums(op);
         case_dtypes pairs[CASE_DTYPES];
-        int32_t npairs = case_dtypes_of(vjp_op_at(i)->name, pairs);
+        int32_t npairs = case_dtypes_of(op->name, pairs);
         planned += npairs;
         for (int32_t d = 0; d < npairs && !dry && !c->device.error; d++)
-            check_operator(c, vjp_op_at(i), pairs[d], &all);
+            check_operator(c, op, pairs[d],
+                           c->device.cuda ? &device : sums && !c->quick ? &all : &few);
     }
-    for (int i = 0; i < all.count && !c->device.cuda; i++)
-        vjp_context_destroy(all.at[i].ctx);
+    close_cpus(&few);
+    close_cpus(&all);
     return planned;
 }
 
