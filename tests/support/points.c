@@ -19,8 +19,9 @@ static const double LN_2 = 0.69314718055994530942;
  * vanishes even times the largest gradient. In f32, then in f64. */
 static const int doublings[] = { 24, 126, 150, 278, 53, 1022, 1075, 2099 };
 
-/* The library's own turns: src/cpu/formulas.h. */
-static const double turns[] = { 66, 200, 600, 1470, 0x1p60, 0x1p500 };
+/* Where formulas take another path (LATE and HUGE_DST of formulas/exp.h), and where exp(-|x|) is too small
+ * for any gradient. */
+static const double turns[] = { 66, 194, 600, 1460, 0x1p60, 0x1p500 };
 
 static void append(points *list, vjp_dtype dtype, double value)
 {
