@@ -285,7 +285,7 @@ walk walk_tensor(const vjp_tensor *tensor)
     return walk_start(tensor->ndim, tensor->shape, tensor->strides);
 }
 
-void walk_next(walk *w)
+void walk_carry(walk *w)
 {
     for (int32_t d = w->ndim - 1; d >= 0; d--) {
         if (w->shape[d] == 1)

@@ -98,6 +98,19 @@ typedef struct walk {
 
 walk walk_start(int32_t ndim, const int64_t *shape, const int64_t *strides);
 walk walk_tensor(const vjp_tensor *tensor);
-void walk_next(walk *w);
+
+/* walk_carry - the next offset where the last dim is at its end. */
+void walk_carry(walk *w);
+
+static inline void walk_next(walk *w)
+{
+    int32_t last = w->ndim - 1;
+    if (last < 0 || w->index[last] + 1 >= w->shape[last]) {
+        walk_carry(w);
+        return;
+    }
+    w->index[last]++;
+    w->offset += w->strides[last];
+}
 
 #endif
