@@ -33,6 +33,9 @@ class Pair:
         # What only the forward pass knows must not change the derivative.
         self.unknown = tuple(a for a in op.attrs if a.name not in back.attr_names
                              and a.role in (table.CONSTANT, table.CHOICE))
+        # The backward has no word for a format that does not apply; then channels are the last dim.
+        self.channels = next((a.name for a in op.attrs if a.role == table.CHANNELS), None)
+        self.formats = {a.name: "NXC" for a in back.attrs if a.role == table.FORMAT}
         self.wants = tuple(f"want_{t.name}" for t in op.outputs)
         self.differentiable = next(i for kind, i in self.sources if kind == GRADIENT)
         self.constants = tuple(i for i in range(len(op.outputs)) if i != self.differentiable)
@@ -65,7 +68,6 @@ class Pair:
                 raise NotImplementedError(f"{self.op.name}: has no gradient for an attribute "
                                           f"{attr.name} other than {attr.default}")
 
-
     def save(self, ctx, inputs, outputs, kwargs):
         tensors = []
         for kind, i in self.sources:
@@ -76,6 +78,8 @@ class Pair:
                 tensors.append(outputs[i] if wanted else None)
         ctx.save_for_backward(*tensors)
         ctx.settings = {name: kwargs[name] for name in self.shared if name in kwargs}
+        if self.channels and not kwargs.get(self.channels, True):
+            ctx.settings |= self.formats
         if len(outputs) > 1:
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*(outputs[i] for i in self.constants))
