@@ -48,6 +48,6 @@ def _register(library, operators):
 _native = _load()
 _library = torch.library.Library("vjp", "IMPL")
 _register(_library, table.OPERATORS)
-enable, disable, enabled, report = switches.functions(switches.Switchboard(_native, table.OPERATORS))
+enable, disable, enabled, report = switches.functions(switches.Switchboard(_native))
 
 from . import functional, nn # noqa: E402: they need the operators
