@@ -147,8 +147,11 @@ def test_what_the_library_does_not_take_is_passed_on():
 def test_autograd_on_top_is_pytorchs():
     """Second derivatives, vmap, autocast: they reach the kernels as before."""
     vjp.torch.enable()
+    torch.manual_seed(0)
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradgradcheck(lambda t: torch.softmax(torch.sigmoid(t), 1).relu(), x)
+    for name, function in FUNCTIONS.items():
+        if name != "hardsigmoid_backward": # of which PyTorch has no second derivative
+            assert torch.autograd.gradgradcheck(function, x), name
     per_sample = torch.vmap(torch.func.grad(lambda t: torch.sigmoid(t).square().sum()))(x.detach())
     torch.testing.assert_close(per_sample, torch.autograd.grad(torch.sigmoid(x).square().sum(), x)[0])
     with torch.autocast("cpu", torch.bfloat16):
