@@ -3,10 +3,10 @@
 
     python examples/python/gpt.py [--activations torch|vjp] [--enable] [--ddp 2] [--compile]
 
---activations vjp takes activation, softmax and loss from vjp.torch.functional where this build has
-them, and names those it took; --enable replaces PyTorch's own backward kernels (eager mode). Prints
-the loss, tokens per second (with --compile, its compilation included), the largest memory in use, and whether training on 1 and on 2 threads
-gives the same losses bit by bit.
+--activations vjp takes activation, softmax and loss from vjp.torch.functional; --enable replaces
+PyTorch's own backward kernels (eager mode). Prints the loss, tokens per second (with --compile, its
+compilation included), the largest memory in use, and whether training on 1 and on 2 threads gives the
+same losses bit by bit.
 """
 import argparse
 import math
@@ -23,13 +23,7 @@ from torch import nn
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONTEXT, WIDTH, HEADS, LAYERS, BATCH = 64, 64, 4, 2, 16
-NAMES = ("gelu", "softmax", "cross_entropy")
-
-
-def functions(activations):
-    """The three functions by name, and those of them that are this library's."""
-    ours = [n for n in NAMES if activations == "vjp" and n in vjp.torch.functional.__all__]
-    return {n: getattr(vjp.torch.functional if n in ours else F, n) for n in NAMES}, ours
+FUNCTIONS = {"torch": F, "vjp": vjp.torch.functional}
 
 
 class Block(nn.Module):
@@ -46,9 +40,9 @@ class Block(nn.Module):
         q, k, v = (t.reshape(batch, length, HEADS, -1).transpose(1, 2)
                    for t in self.qkv(self.norm1(x)).chunk(3, -1))
         scores = q @ k.transpose(-1, -2) / math.sqrt(WIDTH // HEADS) + self.future
-        mixed = (self.use["softmax"](scores, dim=-1) @ v).transpose(1, 2).reshape(x.shape)
+        mixed = (self.use.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(x.shape)
         x = x + self.out(mixed)
-        return x + self.down(self.use["gelu"](self.up(self.norm2(x))))
+        return x + self.down(self.use.gelu(self.up(self.norm2(x))))
 
 
 class GPT(nn.Module):
@@ -78,7 +72,7 @@ def train(args, threads, rank=0, world=1):
     """The losses of all steps, and tokens per second."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    use, _ = functions(args.activations)
+    use = FUNCTIONS[args.activations]
     model = GPT(use)
     if world > 1:
         model = nn.parallel.DistributedDataParallel(model)
@@ -87,7 +81,7 @@ def train(args, threads, rank=0, world=1):
     losses, start, source = [], time.perf_counter(), batches(rank, world)
     for _ in range(args.steps):
         text, following = next(source)
-        loss = use["cross_entropy"](model(text).flatten(0, 1), following.flatten())
+        loss = use.cross_entropy(model(text).flatten(0, 1), following.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -115,14 +109,12 @@ def process(rank, args, port):
 
 def main():
     parser = argparse.ArgumentParser(description="trains a small GPT on this repository's docs")
-    parser.add_argument("--activations", choices=("torch", "vjp"), default="torch")
+    parser.add_argument("--activations", choices=FUNCTIONS, default="torch")
     parser.add_argument("--enable", action="store_true", help="replace PyTorch's backward kernels")
     parser.add_argument("--ddp", type=int, default=1, metavar="N", help="train on N processes")
     parser.add_argument("--compile", action="store_true", help="with torch.compile")
     parser.add_argument("--steps", type=int, default=100)
     args = parser.parse_args()
-    if args.activations == "vjp":
-        print("from vjp:", ", ".join(functions("vjp")[1]) or "nothing: this build lacks these operators")
     if args.ddp > 1:
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
@@ -136,7 +128,7 @@ def main():
     equal = torch.equal(losses, train(args, 2)[0])
     print(f"the losses of 1 and 2 threads are {'equal' if equal else 'not equal'} bit by bit")
     for name, counts in vjp.torch.report().items():
-        if counts.enabled:
+        if counts.taken:
             print(f"{name}: {counts.taken} calls taken, {counts.passed_on} passed on")
 
 

@@ -61,7 +61,8 @@ def problem(name, shape=(4, 6), dtype="f32", optional=False):
     inputs = {info["name"]: tensor(op, info, shape, dtype, seed)
               for seed, info in enumerate(op["inputs"])
               if optional or not info["flags"] & OPTIONAL}
-    attrs = {attr["name"]: 0.5 for attr in op["attrs"] if attr["required"]}
+    required = [attr["name"] for attr in op["attrs"] if attr["required"]]
+    attrs = {name: i - 0.5 for i, name in enumerate(required)}  # min is below max
     return inputs, attrs
 
 

@@ -62,26 +62,41 @@ def test_aliases_exist_where_their_operators_do():
                 assert set(attributes()) <= set(known)
 
 
-def clamp_backward(src, diff_dst, *, min, max, out=None):
-    """Returns what it is given."""
-    return src, diff_dst, min, max, out
+# By name: the arguments, and a formula.
+ALIASES = {
+    "hardtanh": ({"min_val": -0.5, "max_val": 2.0}, lambda x: np.clip(x, -0.5, 2)),
+    "relu6": ({}, lambda x: np.clip(x, 0, 6)),
+    "selu": ({}, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))),
+    "celu": ({"alpha": 2.0}, lambda x: np.where(x > 0, x, 2 * np.expm1(x / 2))),
+    "quick_gelu": ({}, lambda x: x / (1 + np.exp(-1.702 * x))),
+    "swish": ({"beta": 0.5}, lambda x: x / (1 + np.exp(-0.5 * x))),
+}
 
 
-def elu(src, *, alpha=1.0, scale=1.0, input_scale=1.0, out=None):
-    return alpha, scale, input_scale
+@pytest.mark.parametrize("name", _aliases.ALIASES)
+def test_aliases_compute_what_their_names_say(name):
+    keywords, formula = ALIASES[name]
+    x, step = np.linspace(-7.03, 7.07, 200), 1e-6
+    assert np.allclose(getattr(vjp, name)(x, **keywords), formula(x), rtol=1e-14)
+    slope = (formula(x + step) - formula(x - step)) / (2 * step)
+    result = getattr(vjp, name + "_backward")(x, np.full_like(x, 3), **keywords)
+    assert np.allclose(result, 3 * slope, atol=1e-8)
 
 
-def test_aliases_of_operators_to_come():
-    made = _aliases.aliases({"clamp_backward": clamp_backward, "elu": elu})
-    assert sorted(made) == ["celu", "hardtanh_backward", "relu6_backward", "selu"]
-    assert made["relu6_backward"](1, diff_dst=2) == (1, 2, 0.0, 6.0, None)
-    assert made["hardtanh_backward"](1, 2, max_val=3.0, out=4) == (1, 2, -1.0, 3.0, 4)
-    assert made["celu"](0, alpha=4.0) == (4.0, 1.0, 0.25)
-    assert str(inspect.signature(made["hardtanh_backward"])) == \
-        "(src, diff_dst, *, min_val=-1.0, max_val=1.0, out=None)"
-    assert str(inspect.signature(made["relu6_backward"])) == "(src, diff_dst, *, out=None)"
-    with pytest.raises(TypeError, match="relu6_backward.. got an unexpected keyword argument 'min'"):
-        made["relu6_backward"](1, 2, min=3)
+def test_arguments_of_aliases():
+    assert str(inspect.signature(vjp.hardtanh_backward)) == \
+        "(src, diff_dst, *, min_val=-1.0, max_val=1.0, use_dst=False, out=None)"
+    assert str(inspect.signature(vjp.relu6)) == "(src, *, out=None)"
+    assert vjp.relu6.__doc__.startswith("clamp with min 0.0 and max 6.0.\n\nClamp: dst = min where")
+    x = np.linspace(-8, 8, 5)
+    out = np.empty_like(x)
+    assert vjp.relu6_backward(x, diff_dst=x, out=out) is out
+    with pytest.raises(TypeError, match="relu6.. got an unexpected keyword argument 'min'"):
+        vjp.relu6(x, min=3)
+    with pytest.raises(TypeError, match="hardtanh.. takes 1 positional arguments but 2 were given"):
+        vjp.hardtanh(x, -1.0)
+    with pytest.raises(ValueError, match="celu: alpha: is 0"):
+        vjp.celu(x, alpha=0)
 
 
 def test_selu_is_continuous_in_slope_and_normalizing():

@@ -18,6 +18,8 @@ def _selu():
 
 
 def _celu(alpha=1.0):
+    if alpha == 0:
+        raise ValueError("celu: alpha: is 0, which celu divides by")
     return {"alpha": alpha, "scale": 1.0, "input_scale": 1.0 / alpha}
 
 
@@ -40,11 +42,11 @@ ALIASES = {
 }
 
 
-def aliases(functions):
+def aliases(functions, table=None, suffixes=("", "_backward")):
     """The aliases of these functions, both by name."""
     made = {}
-    for name, (operator, attributes) in ALIASES.items():
-        for suffix in ("", "_backward"):
+    for name, (operator, attributes) in (table or ALIASES).items():
+        for suffix in suffixes:
             function = functions.get(operator + suffix)
             if function:
                 made[name + suffix] = _alias(name + suffix, function, attributes)
@@ -52,25 +54,34 @@ def aliases(functions):
 
 
 def _alias(name, function, attributes):
+    """Parameters of its own may be positional where the attributes that they stand for may."""
     own = inspect.signature(attributes).parameters
     fixed = attributes()
-    others = [p for p in inspect.signature(function).parameters.values() if p.name not in fixed]
+    parameters = inspect.signature(function).parameters
+    kind = next((parameters[key].kind for key in fixed), inspect.Parameter.KEYWORD_ONLY)
+    others = [p for p in parameters.values() if p.name not in fixed]
     at = sum(p.kind is not p.KEYWORD_ONLY for p in others)
-    mine = [p.replace(kind=p.KEYWORD_ONLY) for p in own.values()]
+    mine = [p.replace(kind=kind) for p in own.values()]
+    most = at + len(own) * (kind is not inspect.Parameter.KEYWORD_ONLY)
 
     @functools.wraps(function, assigned=())
     def alias(*args, **keywords):
-        values = {key: keywords.pop(key) for key in own if key in keywords}
-        for key in keywords:
-            if key in fixed:
+        if len(args) > most:
+            raise TypeError(f"{name}() takes {most} positional arguments but {len(args)} were given")
+        values = dict(zip(own, args[at:]))
+        for key in [key for key in keywords if key in own or key in fixed]:
+            if key in values:
+                raise TypeError(f"{name}() got multiple values for argument '{key}'")
+            if key not in own:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        return function(*args, **attributes(**values), **keywords)
+            values[key] = keywords.pop(key)
+        return function(*args[:at], **attributes(**values), **keywords)
 
     del alias.__wrapped__
     alias.__name__ = alias.__qualname__ = name
-    alias.__module__ = "vjp"
+    alias.__module__ = function.__module__ or "vjp"
     alias.__signature__ = inspect.Signature(others[:at] + mine + others[at:])
-    settings = ", ".join(f"{key} {value!r}" for key, value in fixed.items())
-    defaults = " by default" if own else ""
-    alias.__doc__ = f"{function.__name__} with {settings}{defaults}.\n\n{function.__doc__}"
+    settings = " and ".join(f"{key} {value!r}" for key, value in fixed.items())
+    settings = f" with {settings}{' by default' if own else ''}" if fixed else ""
+    alias.__doc__ = f"{function.__name__}{settings}.\n\n{function.__doc__}"
     return alias

@@ -7,7 +7,7 @@ import textwrap
 OPTIONAL, SUM = 1, 2  # vjp_tensor_flags
 DATA, PARAM, ROW = 1, 2, 3  # vjp_shape_rule
 BOOL, S64, F32, STR, F64 = 1, 2, 3, 4, 5  # vjp_attr_type
-AXIS, AXES = 5, 6  # vjp_attr_role
+CHOICE, CONSTANT, AXIS, AXES, FORMAT, CAUSAL, CHANNELS = 2, 4, 5, 6, 7, 8, 10  # vjp_attr_role
 
 TYPES = {BOOL: "bool", S64: "int", F32: "float", STR: "str", F64: "float"}
 DTYPES = {1: "float64", 2: "float32", 3: "float16", 4: "bfloat16"}  # vjp_dtype, of data
@@ -97,7 +97,7 @@ def _bounds(op):
         dtypes = ", ".join(name for bit, name in DTYPES.items() if bound["dtypes"] >> bit & 1)
         choice = ""
         if bound["choice"] >= 0:
-            attr = next(a for a in op["attrs"] if a["role"] == 2)
+            attr = next(a for a in op["attrs"] if a["role"] == CHOICE)
             value = attr["choices"].split("|")[bound["choice"]] if attr["choices"] else bool(bound["choice"])
             choice = f", {attr['name']} {value}"
         yield bound["output"], f"{dtypes}{choice}: {bound['text']}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """vjp.jax: every operator eagerly, under jit and vmap; gradients; aliasing; errors; threads."""
 
+import functools
 import inspect
 import subprocess
 import sys
@@ -113,25 +114,129 @@ def test_channels_first_under_vmap():
 
 # ---- gradients -----------------------------------------------------------------------------------
 
-REFERENCES = {
-    "relu": jax.nn.relu,
-    "sigmoid": jax.nn.sigmoid,
-    "hard_sigmoid": jax.nn.hard_sigmoid,
-    "softmax": jax.nn.softmax,
+def rms_norm(x):
+    return x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+# What jax.nn has, and formulas for what it has not; with the arguments of the calls to compare.
+NN = {"celu": [{}, {"alpha": 0.5}], "elu": [{}, {"alpha": 0.5}], "gelu": [{}, {"approximate": False}],
+      "glu": [{}, {"axis": 0}], "leaky_relu": [{}, {"negative_slope": 0.2}],
+      "softmax": [{}, {"axis": 0}, {"where": np.arange(8) % 3 > 0}]}
+NN |= {name: [{}] for name in ("hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "log_sigmoid",
+                               "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign",
+                               "softplus", "swish", "tanh")}
+FORMULAS = {
+    "abs": jnp.abs, "exp": jnp.exp, "square": jnp.square, "rms_norm": rms_norm,
+    "hard_shrink": lambda x: jnp.where(jnp.abs(x) > 0.5, x, 0),
+    "soft_shrink": lambda x: x - jnp.clip(x, -0.5, 0.5),
+    "quick_gelu": lambda x: x * jax.nn.sigmoid(1.702 * x),
+    "reciprocal": lambda x: 1 / x,
+    "relu_squared": lambda x: jax.nn.relu(x) ** 2,
+    "softsign": jax.nn.soft_sign,
+    "tanh_shrink": lambda x: x - jnp.tanh(x),
 }
+CASES = [(name, keywords, functools.partial(getattr(jax.nn, name), **keywords))
+         for name, all_keywords in NN.items() for keywords in all_keywords]
+CASES += [(name, {}, formula) for name, formula in FORMULAS.items()]
+X = jnp.linspace(-4, 4, 49)[:48].reshape(6, 8) + 0.013  # not where a slope jumps
 
 
-@pytest.mark.parametrize("transform", [lambda f: f, jax.jit, lambda f: lambda x: jax.vmap(f)(x[None])[0]],
-                         ids=["eager", "jit", "vmap"])
-@pytest.mark.parametrize("name", REFERENCES)
-def test_gradients_are_those_of_jax_nn(name, transform):
-    x = jnp.linspace(-4, 4, 35).reshape(5, 7)
-    weights = jnp.cos(jnp.arange(35.0)).reshape(5, 7)
-    function, reference = getattr(vjp.jax, name), REFERENCES[name]
-    assert np.allclose(function(x), reference(x), atol=1e-12)
-    expected = jax.grad(lambda x: (reference(x) * weights).sum())(x)
-    gradient = transform(jax.grad(lambda x: (function(x) * weights).sum()))(x)
-    assert np.allclose(gradient, expected, atol=1e-12)
+@pytest.mark.parametrize("name, keywords, reference", CASES,
+                         ids=[f"{name}-{'-'.join(keywords)}" for name, keywords, _ in CASES])
+def test_gradients_are_those_of_jax_nn(name, keywords, reference):
+    function = functools.partial(getattr(vjp.jax, name), **keywords)
+    expected, pullback = jax.vjp(reference, X)
+    assert np.allclose(function(X), expected, rtol=1e-11, atol=1e-12)
+    weights = jnp.cos(jnp.arange(expected.size)).reshape(expected.shape)
+    gradient = jax.jit(jax.grad(lambda x: (function(x) * weights).sum()))(X)
+    assert np.allclose(gradient, pullback(weights)[0], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NN)
+def test_parameters_are_those_of_jax_nn(name):
+    """Also by position, with the same defaults; the first is called src here."""
+    ours = list(inspect.signature(getattr(vjp.jax, name)).parameters.values())[1:]
+    own = list(inspect.signature(getattr(jax.nn, name)).parameters.values())[1:]
+    for a, b in zip(ours, own):
+        assert (a.name, a.default) == (b.name, b.default) and a.kind is a.POSITIONAL_OR_KEYWORD
+    assert len(ours) >= len(own) and all(p.default is not p.empty for p in ours)
+
+
+GATED = {"reglu": jax.nn.relu, "geglu": functools.partial(jax.nn.gelu, approximate=False),
+         "swiglu": jax.nn.silu}
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_gradients_of_gated_units(name):
+    up = jnp.sin(X)
+    function, reference = getattr(vjp.jax, name), lambda gate, up: GATED[name](gate) * up
+    for argument in (0, 1):
+        gradients = [jax.grad(lambda *a: (f(*a) ** 2).sum(), argument)(X, up) for f in (function, reference)]
+        assert np.allclose(*gradients, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", (False, True))
+def test_gradient_of_cross_entropy(weighted):
+    label = jnp.array([0, 7, -100, 3, 3, 1])
+    weight = jnp.linspace(0.5, 2, 8) if weighted else None
+
+    def reference(x):
+        share = jnp.ones(8) if weight is None else weight
+        loss = -jnp.take_along_axis(jax.nn.log_softmax(x), jnp.maximum(label, 0)[:, None], 1)[:, 0]
+        return jnp.where(label == -100, 0, loss * share[jnp.maximum(label, 0)])
+
+    function = lambda x: vjp.jax.cross_entropy(x, label, weight=weight)  # noqa: E731
+    assert np.allclose(function(X), reference(X))
+    gradients = [jax.grad(lambda x: (f(x) ** 2).sum())(X) for f in (function, reference)]
+    assert np.allclose(*gradients, atol=1e-12)
+    if weighted:
+        with pytest.raises(TypeError, match="cross_entropy has no gradient with respect to weight"):
+            jax.grad(lambda w: vjp.jax.cross_entropy(X, label, weight=w).sum())(weight)
+
+
+def test_gradients_of_rms_norm():
+    gamma = jnp.linspace(0.5, 2, 8)
+    for keywords in ({}, {"offset": 1.0, "epsilon": 0.1}):
+        function = functools.partial(vjp.jax.rms_norm, **keywords)
+        offset, epsilon = keywords.get("offset", 0), keywords.get("epsilon", 1e-5)
+
+        def reference(x, gamma):
+            return x / jnp.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * (gamma + offset)
+
+        gradients = [jax.grad(lambda x, gamma: (f(x, gamma=gamma) ** 3).sum(), (0, 1))(X, gamma)
+                     for f in (function, reference)]
+        assert all(np.allclose(a, b, rtol=1e-9, atol=1e-10) for a, b in zip(*gradients))
+
+
+def test_gradients_where_attributes_of_the_forward_matter():
+    x = -jnp.ones((2, 3, 3))
+    slope = jnp.array([1.0, 2.0, 3.0])
+    prelu = lambda s: vjp.jax.prelu(x, s, data_format="NCX", per_channel_broadcast=False)  # noqa: E731
+    assert same(np.asarray(prelu(slope)), np.asarray(x * slope))
+    gradient = jax.grad(lambda s: (prelu(s) * jnp.arange(3)).sum())(slope)
+    assert np.array_equal(gradient, jax.grad(lambda s: (x * s * jnp.arange(3)).sum())(slope))
+    with pytest.raises(NotImplementedError, match="softmax: has no gradient for an attribute scale other"):
+        jax.grad(lambda x: vjp.jax.softmax(x, scale=2.0)[0, 0])(X)
+    causal = lambda x: vjp.jax.softmax(x, causal=True)  # noqa: E731
+    mask = np.tri(6, 8, 2, dtype=bool)
+    masked = lambda x: jax.nn.softmax(jnp.where(mask, x, -jnp.inf))  # noqa: E731
+    assert np.allclose(*(jax.grad(lambda x: (f(x) * X).sum())(X) for f in (causal, masked)), atol=1e-12)
+
+
+def test_a_causal_row_alone_is_the_last_one_under_vmap():
+    function = lambda row: vjp.jax.softmax(row, causal=True)  # noqa: E731
+    assert np.allclose(jax.vmap(function)(X), jax.nn.softmax(X), atol=1e-12)
+
+
+@every_operator
+def test_derivatives_of_operators_are_refused(name):
+    """Forward mode and, for those without a gradient, reverse mode too."""
+    inputs, attrs = problem(name, dtype="f64")
+    first = next(iter(inputs))
+    function = lambda x: as_tuple(OPERATORS[name](**{**inputs, first: x}, **attrs))[0].sum()  # noqa: E731
+    for derivative in (jax.grad, jax.jacfwd):
+        with pytest.raises(NotImplementedError, match=f"{name}: vjp has no derivative of this operator"):
+            derivative(function)(jnp.asarray(inputs[first]))
 
 
 def test_parameters_of_jax_nn():

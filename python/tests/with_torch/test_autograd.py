@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of every operator `name` that has a `name_backward`."""
-import dataclasses
-
 import pytest
 import torch
 import torch.utils.checkpoint
-import vjp.torch
-from problems import PAIRS, as_tuple, attributes, inputs, name_of, target
-from vjp.torch import autograd, second, shapes, table
+from problems import OPERATORS, PAIRS, as_tuple, attributes, inputs, name_of, target
+from vjp.torch import autograd, second, table
 
 each_pair = pytest.mark.parametrize("pair", PAIRS, ids=name_of)
 
@@ -91,6 +88,25 @@ def test_forward_mode_is_refused(pair):
         torch.func.hessian(lambda *v: function(*v).square().sum())(*values)
 
 
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op not in [pair[0] for pair in PAIRS]], ids=name_of)
+def test_derivatives_of_what_has_none_are_refused(op):
+    """In forward mode at once, in reverse mode when it is asked for."""
+    tensors, attrs = inputs(op), attributes(op)
+    function = lambda first: as_tuple(target(op)(first, *tensors[1:], **attrs))[0]
+    with pytest.raises(NotImplementedError, match=f"{op.name}: .* no forward-mode derivatives"):
+        torch.func.jvp(function, (tensors[0],), (tensors[0],))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(tensors[0], tensors[0])
+        with pytest.raises(NotImplementedError, match=f"{op.name}: .* no forward-mode derivatives"):
+            function(dual)
+        function(tensors[0])
+    result = function(tensors[0].clone().requires_grad_())
+    with pytest.raises(NotImplementedError, match=f"{op.name}: vjp has no derivative of this operator"):
+        result.sum().backward()
+    with pytest.raises(NotImplementedError, match=f"{op.name}: vjp has no derivative of this operator"):
+        torch.func.grad(lambda x: function(x).sum())(tensors[0])
+
+
 @each_pair
 def test_what_has_no_gradient_is_refused(pair):
     op, back = pair
@@ -109,81 +125,35 @@ def test_what_has_no_gradient_is_refused(pair):
                 target(op)(*tensors, **{**attrs, attr.name: 0.75})
 
 
-# ---- a forward of PyTorch's for each backward, so that pairing is tested with any table -------------
-
-def _prelu(src, slope, data_format="NXC"):
-    back = table.OPERATORS["prelu_backward"]
-    shape = shapes.param_shape(back, {"data_format": data_format}, slope.shape, src.dim())
-    return torch.where(src > 0, src, src * slope.reshape(shape))
-
-
-# name: schema, inputs by the names of the backward's, what it computes
-STAND_INS = {
-    "relu": ("(Tensor src) -> Tensor", ("src",), torch.relu),
-    "sigmoid": ("(Tensor src) -> Tensor", ("src",), torch.sigmoid),
-    "hard_sigmoid": ("(Tensor src, *, float alpha, float beta) -> Tensor", ("src",),
-                     lambda src, alpha, beta: (alpha * src + beta).clamp(0, 1)),
-    "prelu": ("(Tensor src, Tensor slope, *, str data_format='NXC') -> Tensor", ("src", "slope"), _prelu),
-    "softmax": ("(Tensor src, *, int axis=1) -> Tensor", ("src",),
-                lambda src, axis=1: torch.softmax(src, axis)),
-}
-
-
-@pytest.fixture(scope="module", params=STAND_INS)
-def stand_in(request):
-    schema, names, function = STAND_INS[request.param]
-    back = table.OPERATORS[f"{request.param}_backward"]
-    data = table.Tensor("src", table.SAME, table.DATA, 0)
-    tensors = {t.name: t for t in back.inputs} | {"src": data}
-    attrs = tuple(a for a in back.attrs if a.name != "use_dst")
-    op = table.Operator(f"{request.param}_stand_in", "", tuple(tensors[n] for n in names),
-                        (dataclasses.replace(data, name="dst"),), attrs)
-    library = torch.library.Library("vjp", "FRAGMENT")
-    library.define(op.name + schema)
-    library.impl(op.name, function, "CPU")
-    torch.library.register_fake(f"vjp::{op.name}", shapes.fake(op), lib=library)
-    library.impl(op.name, autograd.kernel(op, back), "Autograd", with_keyset=True)
-    yield op, function
-    library._destroy()
-
-
-def test_stand_in_forwards_are_differentiated_by_the_backward(stand_in):
-    op, function = stand_in
-    attrs = attributes(op)
-    leaves = [t.requires_grad_() for t in inputs(op, dtype=torch.float64)]
-    run = lambda *tensors: target(op)(*tensors, **attrs)
-    assert torch.autograd.gradcheck(run, leaves)
-    assert torch.autograd.gradgradcheck(run, leaves)
-    torch.library.opcheck(target(op), leaves, attrs)
-
-
-def test_the_second_derivative_does_not_count_a_path_twice(stand_in):
+def test_the_second_derivative_does_not_count_a_path_twice():
     """Here diff_dst depends on dst."""
-    op, function = stand_in
-    attrs = attributes(op)
-    leaves = [t.requires_grad_() for t in inputs(op, dtype=torch.float64)]
+    formulas = {"softmax": lambda a, x: torch.softmax(x, -1), **second._FORWARDS}
+    for op, _ in PAIRS:
+        if op.name not in formulas or any(t.shape_rule != table.DATA and not t.is_optional for t in op.inputs):
+            continue
+        attrs = attributes(op)
+        leaves = [t.requires_grad_() for t in inputs(op, dtype=torch.float64, optional=False) if t is not None]
 
-    def second_order(run):
-        first = torch.autograd.grad(run(*leaves, **attrs).pow(3).sum(), leaves, create_graph=True)
-        return torch.autograd.grad(sum(g.square().sum() for g in first), leaves)
-    for a, b in zip(second_order(target(op)), second_order(function)):
-        torch.testing.assert_close(a, b)
+        def second_order(run):
+            first = torch.autograd.grad(run(*leaves).pow(3).sum(), leaves, create_graph=True)
+            return torch.autograd.grad(sum(g.square().sum() for g in first), leaves)
+        for a, b in zip(second_order(lambda *t: as_tuple(target(op)(*t, **attrs))[0]),
+                        second_order(lambda *t: formulas[op.name](op.settings(attrs), *t))):
+            torch.testing.assert_close(a, b, msg=lambda text: f"{op.name}: {text}")
 
 
 def test_sigmoid_keeps_its_input():
     """dst has no digits left where sigmoid is flat; src has."""
-    pair = autograd.Pair(dataclasses.replace(
-        table.OPERATORS["sigmoid_backward"], name="sigmoid",
-        inputs=(table.Tensor("src", table.SAME, table.DATA, 0),),
-        outputs=(table.Tensor("dst", table.SAME, table.DATA, 0),), attrs=()),
-        table.OPERATORS["sigmoid_backward"])
+    pair = autograd.Pair(table.OPERATORS["sigmoid"], table.OPERATORS["sigmoid_backward"])
     assert (autograd.INPUT, 0) in pair.sources and not pair.fixed.get("use_dst")
+    x = torch.tensor([20.0, 80.0], requires_grad=True)
+    gradient, = torch.autograd.grad(torch.ops.vjp.sigmoid(x).sum(), x)
+    torch.testing.assert_close(gradient, torch.exp(-x.detach()), rtol=1e-6, atol=0)
 
 
-def test_a_backward_called_inside_a_dual_level_is_not_refused(stand_in):
-    op, _ = stand_in
-    attrs = attributes(op)
-    leaves = [t.requires_grad_() for t in inputs(op)]
+@each_pair
+def test_a_backward_called_inside_a_dual_level_is_not_refused(pair):
+    function, leaves = differentiable(pair[0], inputs(pair[0]), attributes(pair[0]))
     with torch.autograd.forward_ad.dual_level():
-        gradients = torch.autograd.grad(target(op)(*leaves, **attrs).sum(), leaves)
+        gradients = torch.autograd.grad(function(*leaves).sum(), leaves)
     assert all(g is not None for g in gradients)

@@ -3,6 +3,7 @@
 minute, so one compilation covers the whole table."""
 import torch
 from problems import OPERATORS, PAIRS, as_tuple, attributes, inputs, outputs_like, same, target
+from vjp.torch import nn
 
 
 def everything(arguments):
@@ -18,14 +19,25 @@ def arguments(rows):
     return {op.name: inputs(op, shape=(rows, 8)) for op in OPERATORS}
 
 
+def model():
+    """Modules, whose functions choose between the library and PyTorch's own."""
+    torch.manual_seed(0)
+    return torch.nn.Sequential(nn.RMSNorm(8), nn.GELU("tanh"), nn.LeakyReLU(0.1, inplace=True), nn.SELU(),
+                               nn.Softplus(), nn.PReLU(), nn.GLU(), nn.Softmax(-1))
+
+
 def test_inductor_with_dynamic_shapes_and_gradients():
-    """Gradients of the operators that have one, in one graph."""
+    """Gradients of the operators that have one, and of a model, in one graph."""
+    layers, loss = model(), nn.CrossEntropyLoss(label_smoothing=0.1)
+
     def function(arguments, leaf):
         results = everything(arguments)
         for op, _ in PAIRS:
             first, *rest = arguments[op.name]
             results.append(as_tuple(target(op)(first + leaf, *rest, **attributes(op)))[0].sum())
-        return results, sum(r.float().sum() for r in results) + leaf.sum()
+        x = arguments["gelu"][0] + leaf
+        total = loss(layers(x), torch.ones(x.shape[0], dtype=torch.int64))
+        return results, total + sum(r.float().sum() for r in results) + leaf.sum()
 
     compiled = torch.compile(function, fullgraph=True, dynamic=True)
     for rows in (6, 9):

@@ -26,7 +26,7 @@ def start(rank, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     torch_distributed.init_process_group("gloo", rank=rank, world_size=WORLD)
-    for part in (sharded_operators, sharded_gradients, models):
+    for part in (sharded_operators, causal_rows, sharded_gradients, models):
         part(rank)
     torch_distributed.barrier()
     torch_distributed.destroy_process_group()
@@ -79,6 +79,18 @@ def check_other_arguments(op, devices):
         for a, b in zip(as_tuple(target(op)(*placed, **attrs, **flag)),
                         as_tuple(target(op)(*tensors, **attrs, **flag))):
             torch.testing.assert_close(a.full_tensor(), b)
+
+
+def causal_rows(rank):
+    """Whatever the axis, the dim that says where a row ends is not sharded."""
+    from torch.distributed.tensor import Shard, distribute_tensor
+    x, softmax = torch.randn(4, 6, 8, generator=torch.Generator().manual_seed(0)), torch.ops.vjp.softmax
+    for axis in (0, 1, 2):
+        expected = softmax(x, axis=axis, causal=True)[0]
+        for dim in (0, 1, 2):
+            placed = distribute_tensor(x, mesh(), [Shard(dim)])
+            result = softmax(placed, axis=axis, causal=True)[0].full_tensor()
+            torch.testing.assert_close(result, expected)
 
 
 def sharded_gradients(rank):

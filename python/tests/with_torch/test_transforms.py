@@ -74,6 +74,23 @@ def test_vmap_of_channels_in_the_middle_and_of_a_first_axis(op):
             torch.testing.assert_close(a[k], b)
 
 
+def test_vmap_of_a_causal_row_alone():
+    """It is the last row, which ends nowhere early; a batch does not change that."""
+    x = torch.randn(4, 5)
+    result = torch.vmap(lambda row: torch.ops.vjp.softmax(row, axis=0, causal=True)[0])(x)
+    torch.testing.assert_close(result, torch.softmax(x, 1))
+
+
+def test_vmap_where_the_format_does_not_apply():
+    x, slope = -torch.rand(2, 3, 4, 4), torch.arange(1.0, 5)
+    call = lambda x, slope: torch.ops.vjp.prelu(x, slope, data_format="NCX",
+                                                per_channel_broadcast=False)
+    assert torch.equal(torch.vmap(call, (0, None))(x, slope), x * slope)
+    leaf = slope.clone().requires_grad_()
+    gradient, = torch.autograd.grad(call(x[0], leaf).sum(), leaf)
+    torch.testing.assert_close(gradient, x[0].sum((0, 1)))
+
+
 @each_operator
 def test_autocast_gives_tensors_of_one_kind_the_widest_dtype(op):
     attrs = attributes(op)

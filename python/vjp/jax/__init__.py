@@ -9,13 +9,14 @@ The functions named as in jax.nn have its parameters and defaults.
 
 import jax
 
-from .. import _core
+from .. import _aliases, _core
 from . import _calls, _nn
 
 for _platform, _handler in _core.jax_handlers().items():
     jax.ffi.register_ffi_target("vjp", _handler, platform=_platform)
 
 _functions = _calls.functions(_core.table())
+_functions.update(_aliases.aliases(_functions))
 _functions.update(_nn.functions(_core.table()))
 globals().update(_functions)
 

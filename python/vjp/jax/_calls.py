@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import _describe
-from .._describe import AXES, AXIS, BOOL, DATA, PARAM, ROW, S64, STR, is_optional
+from .._describe import (AXES, AXIS, BOOL, CAUSAL, CHANNELS, DATA, FORMAT, PARAM, ROW, S64, STR,
+                         is_optional)
 from ._partition import Call, align, batched
 
 INDEX, MASK, SAME, STAT = 5, 6, 1, 4  # vjp_dtype_rule
-FORMAT = 7  # vjp_attr_role
 
 
 def functions(table):
@@ -72,8 +72,9 @@ class Layout:
         self.axes = ()
         if self.axis:
             self.axes = self._axes(int(settings.get(self.axis["name"], self.axis["default"])))
-        self.channels_first = any(a["role"] == FORMAT and settings.get(a["name"], a["default"]) == "NCX"
-                                  for a in op["attrs"])
+        roles = {a["role"]: settings.get(a["name"], a["default"]) for a in op["attrs"]}
+        self.channels_first = roles.get(FORMAT) == "NCX" and roles.get(CHANNELS, True)
+        self.causal = bool(roles.get(CAUSAL)) and len(self.axes) < self.ndim
 
     def _axes(self, first):
         if not -self.ndim <= first < self.ndim:
@@ -83,10 +84,12 @@ class Layout:
         return tuple(range(first, self.ndim if self.axis["role"] == AXES else first + 1))
 
     def settings(self, settings):
-        """The attributes, with the axis counted from the end."""
+        """The attributes, with the axis counted from the end. A row alone is the last row: it does not
+        end at the diagonal, and must not when a batch gives it company."""
         if self.axis:
             settings = {**settings, self.axis["name"]: np.int64(self.axes[0] - self.ndim)}
-        return settings
+        causal = {a["name"]: self.causal for a in self.op["attrs"] if a["role"] == CAUSAL}
+        return {**settings, **causal}
 
     def row_shape(self):
         return tuple(n for d, n in enumerate(self.data.shape) if d not in self.axes)
@@ -176,7 +179,8 @@ def call(op, tensors, settings, want=None):
         raise ValueError(f"{op['name']}: want: no output is left")
     run = batched(Call(op["name"], tuple(sorted(layout.settings(settings).items())),
                        tuple((t["name"], t["shape_rule"]) for t in given), tuple(outputs),
-                       len(layout.axes), layout.axes[0] - layout.ndim if layout.axes else 0))
+                       len(layout.axes), layout.axes[0] - layout.ndim if layout.axes else 0,
+                       layout.causal))
     made = run(*align(*(layout.canonical(t, tensors[t["name"]]) for t in given)))
     made = [array.reshape(tensors[names[like]].shape) if rule == PARAM else array
             for array, (_, rule, _, like) in zip(made, outputs)]

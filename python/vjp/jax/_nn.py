@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentiable functions: an operator `name` of the table with `name_backward` as its gradient.
 
-Where the table has only the backward pass, a forward pass of jax.nn stands in.
+Those that jax.nn has are named as there, with its parameters and defaults first. Where the table has
+only the backward pass, a forward pass in JAX stands in.
 """
 
 import functools
@@ -11,42 +12,108 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import _describe
+from .. import _aliases, _describe
+from .._describe import CHANNELS, CHOICE, CONSTANT, FORMAT
 from . import _calls
 
 # What jax.nn has for defaults where the table has others, or none.
 DEFAULTS = {
     "hard_sigmoid": {"alpha": 1 / 6, "beta": 0.5},
-    "log_softmax": {"axis": -1},
     "softmax": {"axis": -1},
 }
 
-# Forward passes for backward operators whose forward is not in the table.
-FORWARDS = {
-    "hard_sigmoid": lambda src, alpha, beta: jnp.clip(alpha * src + beta, 0, 1).astype(src.dtype),
-    "relu": jax.nn.relu,
-    "sigmoid": jax.nn.sigmoid,
-    "softmax": jax.nn.softmax,
+
+def _gelu(approximate=True):
+    return {"mode": "gelu_tanh" if approximate else "gelu_erf"}
+
+
+def _leaky_relu(negative_slope=0.01):
+    return {"alpha": negative_slope}
+
+
+# Names of jax.nn, as _aliases.ALIASES has them.
+NAMES = {
+    "gelu": ("gelu", _gelu),
+    "leaky_relu": ("leaky_relu", _leaky_relu),
+    "hard_tanh": ("clamp", lambda: {"min": -1.0, "max": 1.0}),
+    "hard_silu": ("hard_swish", lambda: {}),
+    "soft_sign": ("softsign", lambda: {}),
 }
 
 
 def functions(table):
     ops = {op["name"]: op for op in table}
     made = {}
-    for name, backward in ops.items():
-        name = name.removesuffix("_backward")
-        forward = ops.get(name)
-        if backward is not forward and (forward or name in FORWARDS):
-            made[name] = _function(name, forward or _stand_in(name, backward), backward)
+    for backward in table:
+        name = backward["name"].removesuffix("_backward")
+        forward = ops.get(name) or FORWARDS.get(name, lambda _: None)(backward)
+        if forward and backward is not forward:
+            made[name] = _function(name, forward, backward)
+    made.update(_aliases.aliases(made, suffixes=("",)))
+    made.update(_aliases.aliases(made, NAMES, suffixes=("",)))
+    made.update({function.__name__: function(made[function.__name__])
+                 for function in (glu, softmax) if function.__name__ in made})
     return made
 
 
-def _stand_in(name, backward):
-    """An entry of the table for a forward pass that is not in it."""
-    tensor = {"dtype_rule": 1, "shape_rule": 1, "flags": 0}
-    attrs = [attr for attr in backward["attrs"] if attr["name"] != "use_dst"]
-    return {"name": name, "title": name, "formula": f"jax.nn.{name}", "attrs": attrs, "bounds": [],
-            "inputs": [{**tensor, "name": "src"}], "outputs": [{**tensor, "name": "dst"}]}
+# ---- functions that take other arrays than the operator --------------------------------------------
+
+
+def glu(operator):
+    def glu(src, axis=-1):
+        up, gate = jnp.split(src, 2, axis)
+        return operator(gate, up)
+
+    return _described(glu, "src is split into halves along axis: the first times sigmoid of the second, "
+                           "with glu_backward as its gradient.\n")
+
+
+def softmax(operator):
+    def softmax(src, axis=-1, where=None, **settings):
+        if where is not None:
+            where = jnp.asarray(where)
+            settings["mask"] = where.reshape((1,) * (jnp.ndim(src) - where.ndim) + where.shape)
+        return operator(src, axis=axis, **settings)
+
+    others = [p.replace(kind=p.KEYWORD_ONLY) for p in inspect.signature(operator).parameters.values()
+              if p.name not in ("src", "axis")]
+    own = [p for p in inspect.signature(softmax).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    softmax.__signature__ = inspect.Signature(own + sorted(others, key=lambda p: p.name))
+    return _described(softmax, operator.__doc__ + "where is jax.nn's: a mask that broadcasts to src.\n")
+
+
+def _described(function, text):
+    function.__qualname__, function.__module__, function.__doc__ = function.__name__, "vjp.jax", text
+    return function
+
+
+# ---- forward passes that are not in the table ------------------------------------------------------
+
+
+def _rms_norm(tensors, axis, epsilon, offset):
+    src = tensors["src"]
+    wide = src.astype(jnp.promote_types(src.dtype, jnp.float32))
+    axes = tuple(range(int(axis) % src.ndim, src.ndim))
+    rstd = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + epsilon)
+    dst = wide * rstd
+    if "gamma" in tensors:
+        dst = dst * (tensors["gamma"].astype(wide.dtype) + offset)
+    return {"dst": dst.astype(src.dtype), "rstd": rstd.reshape(rstd.shape[:axes[0]])}
+
+
+def _rms_norm_entry(backward):
+    """An entry of the table, but for `run`."""
+    tensors = {tensor["name"]: tensor for tensor in backward["inputs"]}
+    return {**backward, "name": "rms_norm", "run": _rms_norm,
+            "formula": "dst = src / sqrt(mean of src^2 + epsilon) * (gamma + offset)",
+            "inputs": [tensors["src"], tensors["gamma"]],
+            "outputs": [{**tensors["diff_dst"], "name": "dst"}, tensors["rstd"]]}
+
+
+FORWARDS = {"rms_norm": _rms_norm_entry}
+
+
+# ---- a pair as a function --------------------------------------------------------------------------
 
 
 def _function(name, forward, backward):
@@ -104,13 +171,31 @@ class _Pair:
     def run(self, arrays, want):
         """The wanted outputs of the forward pass, by name."""
         tensors, settings = dict(zip(self.names, arrays)), dict(self.settings)
-        if self.forward["title"] == self.forward["name"]:  # a stand-in
-            return {"dst": FORWARDS[self.forward["name"]](*arrays, **settings)}
+        if "run" in self.forward:
+            results = self.forward["run"](tensors, **settings)
+            return {name: results[name] for name in want}
         results = _calls.call(self.forward, tensors, settings, want)
         return dict(zip(want, results if isinstance(results, tuple) else (results,)))
 
     def required(self):
         return [t["name"] for t in self.forward["outputs"] if not _describe.is_optional(t)]
+
+    def backward_settings(self):
+        """The attributes of the backward operator. It has none to say that the format does not apply,
+        which is what the channels are last for; and what it does not know must not matter."""
+        known = {attr["name"]: attr for attr in self.backward["attrs"]}
+        given = dict(self.settings)
+        settings = {name: value for name, value in given.items() if name in known}
+        for attr in self.forward["attrs"]:
+            name, role = attr["name"], attr["role"]
+            if name in known or given[name] == attr["default"]:
+                continue
+            if role == CHANNELS:
+                settings.update({key: "NXC" for key in known if known[key]["role"] == FORMAT})
+            elif role in (CONSTANT, CHOICE):
+                raise NotImplementedError(f"{self.forward['name']}: has no gradient for an attribute "
+                                          f"{name} other than {attr['default']}")
+        return settings
 
     def guard(self, name, array):
         """Differentiating by an input that the backward operator has no gradient of is an error."""
@@ -154,10 +239,9 @@ def _backward(pair, saved, cotangents):
     cotangents = cotangents if len(required) > 1 else (cotangents,)
     tensors = {**kept, **{"diff_" + name: c for name, c in zip(required, cotangents)}}
     tensors = {t["name"]: tensors[t["name"]] for t in pair.backward["inputs"] if t["name"] in tensors}
-    attrs = {attr["name"] for attr in pair.backward["attrs"]}
-    settings = {name: value for name, value in pair.settings if name in attrs}
-    if "use_dst" in attrs:
-        settings["use_dst"] = "src" not in kept
+    settings = pair.backward_settings()
+    if any(attr["name"] == "use_dst" for attr in pair.backward["attrs"]):
+        settings["use_dst"] = False  # from src, which loses no digits
     outputs = [t["name"] for t in pair.backward["outputs"]]
     want = [name for name in outputs if name.removeprefix("diff_") in pair.names]
     results = _calls.call(pair.backward, tensors, settings, want)

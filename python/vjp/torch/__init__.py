@@ -39,8 +39,9 @@ def _register(library, operators):
         torch.library.register_fake(name, shapes.fake(op))
         torch.library.register_fake(f"{name}_out", lambda *args, **kwargs: None)
         torch.library.register_vmap(name, shapes.batched(op))
-        if back := operators.get(f"{op.name}_backward"):
-            library.impl(op.name, autograd.kernel(op, back), "Autograd", with_keyset=True)
+        back = operators.get(f"{op.name}_backward")
+        kernel = autograd.kernel(op, back) if back else autograd.refusing_kernel(op)
+        library.impl(op.name, kernel, "Autograd", with_keyset=True)
         for device in ("CPU", "CUDA"):
             library.impl(op.name, autocast.kernel(op, device.lower()), f"Autocast{device}")
 
@@ -48,6 +49,6 @@ def _register(library, operators):
 _native = _load()
 _library = torch.library.Library("vjp", "IMPL")
 _register(_library, table.OPERATORS)
-enable, disable, enabled, report = switches.functions(switches.Switchboard(_native, table.OPERATORS))
+enable, disable, enabled, report = switches.functions(switches.Switchboard(_native))
 
 from . import functional, nn # noqa: E402: they need the operators

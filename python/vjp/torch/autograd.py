@@ -33,6 +33,9 @@ class Pair:
         # What only the forward pass knows must not change the derivative.
         self.unknown = tuple(a for a in op.attrs if a.name not in back.attr_names
                              and a.role in (table.CONSTANT, table.CHOICE))
+        # The backward has no word for a format that does not apply; then channels are the last dim.
+        self.channels = next((a.name for a in op.attrs if a.role == table.CHANNELS), None)
+        self.formats = {a.name: "NXC" for a in back.attrs if a.role == table.FORMAT}
         self.wants = tuple(f"want_{t.name}" for t in op.outputs)
         self.differentiable = next(i for kind, i in self.sources if kind == GRADIENT)
         self.constants = tuple(i for i in range(len(op.outputs)) if i != self.differentiable)
@@ -65,7 +68,6 @@ class Pair:
                 raise NotImplementedError(f"{self.op.name}: has no gradient for an attribute "
                                           f"{attr.name} other than {attr.default}")
 
-
     def save(self, ctx, inputs, outputs, kwargs):
         tensors = []
         for kind, i in self.sources:
@@ -76,6 +78,8 @@ class Pair:
                 tensors.append(outputs[i] if wanted else None)
         ctx.save_for_backward(*tensors)
         ctx.settings = {name: kwargs[name] for name in self.shared if name in kwargs}
+        if self.channels and not kwargs.get(self.channels, True):
+            ctx.settings |= self.formats
         if len(outputs) > 1:
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*(outputs[i] for i in self.constants))
@@ -94,7 +98,7 @@ class Pair:
         if torch.is_grad_enabled(): # create_graph=True
             results = second.Backward.apply(self, kwargs, *tensors)
         else:
-            results = self.backward(*tensors, **kwargs)
+            results = _call_below(self.backward, tensors, kwargs)
         results = results if isinstance(results, tuple) else (results,)
         return tuple(results[gradient] if need and gradient is not None else None
                      for need, gradient in zip(needed, self.gradient_of))
@@ -114,6 +118,38 @@ def _refuse_forward_mode(op, tensors):
     if any(tensor is not None and _has_tangent(tensor) for tensor in tensors):
         raise NotImplementedError(f"{op.name}: vjp computes vector-Jacobian products; it has no "
                                   "forward-mode derivatives")
+
+
+def _call_below(target, tensors, kwargs):
+    """Call a backward without its own Autograd kernel, which would take a third of the time."""
+    if _C._are_functorch_transforms_active(): # they have levels of autograd, and exclude none
+        return target(*tensors, **kwargs)
+    with _C._AutoDispatchBelowAutograd():
+        return target(*tensors, **kwargs)
+
+
+def _below(op):
+    """The operator as its Autograd kernel calls it."""
+    target = getattr(torch.ops.vjp, op.name).default
+
+    def below(keyset, inputs, kwargs):
+        with _C._AutoDispatchBelowAutograd():
+            return target.redispatch(keyset & _C._after_autograd_keyset, *inputs, **kwargs)
+    return below
+
+
+def _function(op, forward, backward):
+    """apply of an autograd function. Function itself is for calls from outside the dispatcher; in a
+    kernel functorch has already chosen the level that is differentiated."""
+    apply = type(f"{op.name}_of_vjp", (_SingleLevelFunction,),
+                 {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+
+    def call(*args):
+        if not _C._are_functorch_transforms_active():
+            return apply(*args)
+        with enable_single_level_autograd_function():
+            return apply(*args)
+    return call
 
 
 def _general(pair, below):
@@ -146,27 +182,18 @@ def _unary(pair, below):
         _refuse_forward_mode(pair.back, tensors)
         if torch.is_grad_enabled(): # create_graph=True
             return None, None, second.Backward.apply(pair, settings, *tensors)
-        return None, None, backward_op(*tensors, **settings)
+        return None, None, _call_below(backward_op, tensors, settings)
     return forward, backward
 
 
 def kernel(op, back):
     """The Autograd kernel of a forward operator."""
-    pair = Pair(op, back)
-    target = getattr(torch.ops.vjp, op.name).default
+    pair, below = Pair(op, back), _below(op)
     ninputs = len(op.inputs)
     is_unary = ninputs == len(op.outputs) == len(back.outputs) == 1 and len(back.inputs) == 2 \
         and not op.attrs
 
-    def below(keyset, inputs, kwargs):
-        with _C._AutoDispatchBelowAutograd():
-            return target.redispatch(keyset & _C._after_autograd_keyset, *inputs, **kwargs)
-
-    forward, backward = (_unary if is_unary else _general)(pair, below)
-    # Function itself is for calls from outside the dispatcher; in a kernel functorch has already
-    # chosen the level that is differentiated.
-    apply = type(f"{back.name}_of_vjp", (_SingleLevelFunction,),
-                 {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+    apply = _function(back, *(_unary if is_unary else _general)(pair, below))
 
     def choose(keyset, *inputs, **kwargs):
         _refuse_forward_mode(op, inputs)
@@ -175,8 +202,25 @@ def kernel(op, back):
         if not is_unary:
             pair.refuse(inputs, kwargs)
             inputs += (None,) * (ninputs - len(inputs)) # the dispatcher leaves out defaults
-        if not _C._are_functorch_transforms_active():
-            return apply(keyset, kwargs, *inputs)
-        with enable_single_level_autograd_function():
-            return apply(keyset, kwargs, *inputs)
+        return apply(keyset, kwargs, *inputs)
+    return choose
+
+
+def refusing_kernel(op):
+    """The Autograd kernel of an operator without a gradient, as all backwards are. PyTorch would only
+    warn, and drop the tangents of forward mode in silence."""
+    below = _below(op)
+
+    def forward(ctx, keyset, kwargs, *inputs):
+        return below(keyset, inputs, kwargs)
+
+    def backward(ctx, *grads):
+        raise NotImplementedError(f"{op.name}: vjp has no derivative of this operator")
+    apply = _function(op, forward, backward)
+
+    def choose(keyset, *inputs, **kwargs):
+        _refuse_forward_mode(op, inputs)
+        if not torch.is_grad_enabled() or not _C._any_requires_grad(*inputs):
+            return below(keyset, inputs, kwargs)
+        return apply(keyset, kwargs, *inputs)
     return choose

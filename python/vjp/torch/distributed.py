@@ -52,10 +52,10 @@ def _output_placement(op, kwargs, inputs, placements, output, dim, rows, ndim):
 def _dims(op, settings, ndim):
     """The dims that may be sharded, and those that rows run along."""
     rows = shapes.row_dims(op, settings, ndim)
-    whole = set(rows)
-    if any(a.role == table.CAUSAL and settings[a.name] for a in op.attrs):
-        whole.add(rows[0] - 1) # a row's end depends on its place in this dim
-    return [dim for dim in range(ndim) if dim not in whole], rows
+    dims = [dim for dim in range(ndim) if dim not in rows]
+    if op.is_on(table.CAUSAL, settings):
+        dims = dims[:-1] # a row's end depends on its place in the last of them
+    return dims, rows
 
 
 def _rule(op):

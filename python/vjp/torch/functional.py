@@ -4,26 +4,14 @@
     from vjp.torch import functional as F
     F.silu(x)
 
-A function exists where its operator is in the library's table. What the library does not take (other
-dtypes and devices, more than 12 dims, class probabilities as targets) goes to PyTorch's own function.
+What the library does not take (other dtypes and devices, more than 12 dims, class probabilities as
+targets) goes to PyTorch's own function.
 """
 import torch
 import torch.nn.functional as F
 
-from . import table
-
 _ops = torch.ops.vjp
 _DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-_MISSING = {}  # name: the operator that it would need
-
-
-def _needs(operator):
-    def decorate(function):
-        if operator not in table.OPERATORS:
-            _MISSING[function.__name__] = operator
-        function.__module__ = __name__
-        return function
-    return decorate
 
 
 def _takes(*tensors):
@@ -38,106 +26,81 @@ def _apply(input, inplace, function):
 
 # ---- elementwise ------------------------------------------------------------------------------------
 
-@_needs("relu")
-def relu(input, inplace=False):
-    return _apply(input, inplace, _ops.relu) if _takes(input) else F.relu(input, inplace)
+def _same(name, operator, has_inplace):
+    """PyTorch's function of this name where the operator has no attributes that it needs."""
+    own, ours = getattr(F, name), getattr(_ops, operator)
+
+    def function(input):
+        return ours(input) if _takes(input) else own(input)
+
+    def may_be_in_place(input, inplace=False):
+        return _apply(input, inplace, ours) if _takes(input) else own(input, inplace)
+    made = may_be_in_place if has_inplace else function
+    made.__name__ = made.__qualname__ = name
+    return made
 
 
-@_needs("sigmoid")
-def sigmoid(input):
-    return _ops.sigmoid(input) if _takes(input) else torch.sigmoid(input)
+# PyTorch's name, the operator, whether there is an argument `inplace`
+_SAME = (
+    ("relu", "relu", True),
+    ("sigmoid", "sigmoid", False),
+    ("tanh", "tanh", False),
+    ("silu", "silu", True),
+    ("mish", "mish", True),
+    ("softsign", "softsign", False),
+    ("hardswish", "hard_swish", True),
+    ("logsigmoid", "log_sigmoid", False),
+    ("tanhshrink", "tanh_shrink", False),
+)
+globals().update({row[0]: _same(*row) for row in _SAME})
 
 
-@_needs("tanh")
-def tanh(input):
-    return _ops.tanh(input) if _takes(input) else torch.tanh(input)
-
-
-@_needs("silu")
-def silu(input, inplace=False):
-    return _apply(input, inplace, _ops.silu) if _takes(input) else F.silu(input, inplace)
-
-
-@_needs("mish")
-def mish(input, inplace=False):
-    return _apply(input, inplace, _ops.mish) if _takes(input) else F.mish(input, inplace)
-
-
-@_needs("softsign")
-def softsign(input):
-    return _ops.softsign(input) if _takes(input) else F.softsign(input)
-
-
-@_needs("hard_swish")
-def hardswish(input, inplace=False):
-    return _apply(input, inplace, _ops.hard_swish) if _takes(input) else F.hardswish(input, inplace)
-
-
-@_needs("log_sigmoid")
-def logsigmoid(input):
-    return _ops.log_sigmoid(input) if _takes(input) else F.logsigmoid(input)
-
-
-@_needs("tanh_shrink")
-def tanhshrink(input):
-    return _ops.tanh_shrink(input) if _takes(input) else F.tanhshrink(input)
-
-
-@_needs("gelu")
 def gelu(input, approximate="none"):
     if not _takes(input) or approximate not in ("none", "tanh"):
         return F.gelu(input, approximate=approximate)
     return _ops.gelu(input, mode="gelu_tanh" if approximate == "tanh" else "gelu_erf")
 
 
-@_needs("hard_sigmoid")
 def hardsigmoid(input, inplace=False):
     if not _takes(input):
         return F.hardsigmoid(input, inplace)
     return _apply(input, inplace, lambda x: _ops.hard_sigmoid(x, alpha=1 / 6, beta=0.5))
 
 
-@_needs("leaky_relu")
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     if not _takes(input):
         return F.leaky_relu(input, negative_slope, inplace)
     return _apply(input, inplace, lambda x: _ops.leaky_relu(x, alpha=negative_slope))
 
 
-@_needs("clamp")
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     if not _takes(input) or min_val > max_val:
         return F.hardtanh(input, min_val, max_val, inplace)
     return _apply(input, inplace, lambda x: _ops.clamp(x, min=min_val, max=max_val))
 
 
-@_needs("clamp")
 def relu6(input, inplace=False):
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-@_needs("threshold")
 def threshold(input, threshold, value, inplace=False):
     if not _takes(input):
         return F.threshold(input, threshold, value, inplace)
     return _apply(input, inplace, lambda x: _ops.threshold(x, threshold=threshold, value=value))
 
 
-@_needs("soft_shrink")
 def softshrink(input, lambd=0.5):
     if not _takes(input) or lambd < 0:
         return F.softshrink(input, lambd)
     return _ops.soft_shrink(input, lambd=lambd)
 
 
-@_needs("hard_shrink")
 def hardshrink(input, lambd=0.5):
     if not _takes(input) or lambd < 0:
         return F.hardshrink(input, lambd)
     return _ops.hard_shrink(input, lambd=lambd)
 
 
-@_needs("softplus")
 def softplus(input, beta=1.0, threshold=20.0):
     """PyTorch's is the identity above the threshold. The library's needs none: it is used where the
     two agree to float32's precision, for the default threshold or a larger one."""
@@ -150,12 +113,10 @@ def _elu(input, inplace, own, **attrs):
     return _apply(input, inplace, lambda x: _ops.elu(x, **attrs)) if _takes(input) else own()
 
 
-@_needs("elu")
 def elu(input, alpha=1.0, inplace=False):
     return _elu(input, inplace, lambda: F.elu(input, alpha, inplace), alpha=alpha)
 
 
-@_needs("elu")
 def celu(input, alpha=1.0, inplace=False):
     if alpha == 0:
         return F.celu(input, alpha, inplace)
@@ -163,13 +124,11 @@ def celu(input, alpha=1.0, inplace=False):
                 input_scale=1 / alpha)
 
 
-@_needs("elu")
 def selu(input, inplace=False):
     return _elu(input, inplace, lambda: F.selu(input, inplace), alpha=1.6732632423543772,
                 scale=1.0507009873554805)
 
 
-@_needs("prelu")
 def prelu(input, weight):
     if not _takes(input, weight) or input.dim() == 0:
         return F.prelu(input, weight)
@@ -178,7 +137,6 @@ def prelu(input, weight):
 
 # ---- gated ------------------------------------------------------------------------------------------
 
-@_needs("glu")
 def glu(input, dim=-1):
     if not _takes(input) or input.dim() == 0 or input.shape[dim] % 2:
         return F.glu(input, dim)
@@ -186,19 +144,16 @@ def glu(input, dim=-1):
     return _ops.glu(gate, up)
 
 
-@_needs("swiglu")
 def swiglu(gate, up, alpha=1.0, limit=None, bias=0.0):
     """silu(gate) * up in one pass; alpha, limit and bias as in torch.ops.vjp.swiglu."""
     return _ops.swiglu(gate, up, alpha=alpha, limit=limit, bias=bias)
 
 
-@_needs("geglu")
 def geglu(gate, up, approximate="none"):
     """gelu(gate) * up in one pass."""
     return _ops.geglu(gate, up, mode="gelu_tanh" if approximate == "tanh" else "gelu_erf")
 
 
-@_needs("reglu")
 def reglu(gate, up):
     """relu(gate) * up in one pass."""
     return _ops.reglu(gate, up)
@@ -206,7 +161,6 @@ def reglu(gate, up):
 
 # ---- rows -------------------------------------------------------------------------------------------
 
-@_needs("softmax")
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     if dim is None or not _takes(input) or input.dim() == 0 or dtype not in (None, *_DTYPES):
         return F.softmax(input, dim, _stacklevel + 1, dtype)
@@ -214,14 +168,50 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _ops.softmax(input, axis=dim, want_stats=False)[0]
 
 
+class _RMSNorm(torch.autograd.Function):
+    """The library has the backward pass; the forward is PyTorch's."""
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(input, weight, shape, eps):
+        return F.rms_norm(input, shape, weight, eps)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        input, weight, ctx.shape, ctx.eps = inputs
+        ctx.save_for_backward(input, weight)
+
+    @staticmethod
+    def backward(ctx, grad):
+        input, weight = ctx.saved_tensors
+        needed = ctx.needs_input_grad[1]
+        if torch.is_grad_enabled(): # create_graph=True: PyTorch's, which can be differentiated again
+            leaves = (input, weight) if needed else (input,)
+            output = F.rms_norm(input, ctx.shape, weight, ctx.eps)
+            found = torch.autograd.grad(output, leaves, grad, create_graph=True)
+            return found[0], found[1] if needed else None, None, None
+        src, gamma = (None if t is None else t.to(grad.dtype) for t in (input, weight)) # of autocast
+        diff_src, diff_gamma = _ops.rms_norm_backward(src, gamma, None, grad, axis=-len(ctx.shape),
+                                                      epsilon=ctx.eps, want_diff_gamma=needed)
+        return diff_src.to(input.dtype), diff_gamma.to(weight.dtype) if needed else None, None, None
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    tensors = (input,) if weight is None else (input, weight)
+    if not _takes(*tensors) or weight is not None and weight.dtype is not input.dtype:
+        return F.rms_norm(input, normalized_shape, weight, eps)
+    if eps is None: # that of the dtype that PyTorch computes in
+        eps = torch.finfo(torch.promote_types(input.dtype, torch.float32)).eps
+    return _RMSNorm.apply(input, weight, normalized_shape, eps)
+
+
 def _mean(loss, target, weight, ignore_index):
     counted = target != ignore_index
     if weight is None:
         return loss.sum() / counted.sum()
-    return loss.sum() / (weight[target.clamp(min=0)] * counted).sum()
+    return loss.sum() / (weight[target.where(counted, 0)] * counted).sum()
 
 
-@_needs("cross_entropy")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
                   reduction="mean", label_smoothing=0.0):
     """As PyTorch's. Class probabilities as targets go to PyTorch's own. Sums of float16 and bfloat16
@@ -241,14 +231,4 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 __all__ = [name for name, value in list(globals().items())
-           if getattr(value, "__module__", None) == __name__ and callable(value)
-           and not name.startswith("_") and name not in _MISSING]
-for _name in _MISSING:
-    del globals()[_name]
-
-
-def __getattr__(name):
-    if name in _MISSING:
-        raise AttributeError(f"vjp.torch.functional.{name}: this build of vjp has no operator "
-                             f"{_MISSING[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+           if getattr(value, "__module__", None) == __name__ and not name.startswith("_")]

@@ -4,7 +4,7 @@
     from vjp.torch import nn
     nn.SiLU()
 
-A module exists where its function in vjp.torch.functional does.
+SwiGLU, GEGLU and ReGLU, which torch.nn has not, take gate and up.
 """
 import torch
 
@@ -36,6 +36,7 @@ _MODULES = {
     "PReLU": ("prelu", ("weight",)),
     "GLU": ("glu", ("dim",)),
     "Softmax": ("softmax", ("dim",)),
+    "RMSNorm": ("rms_norm", ("normalized_shape", "weight", "eps")),
 }
 
 
@@ -49,39 +50,51 @@ def _module(name, function, members):
                                                   "__module__": __name__})
 
 
-globals().update({name: _module(name, function, members)
-                  for name, (function, members) in _MODULES.items() if function in functional.__all__})
-
-if "cross_entropy" in functional.__all__:
-    class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
-        """torch.nn.CrossEntropyLoss with vjp.torch.functional.cross_entropy."""
-
-        def forward(self, input, target):
-            return functional.cross_entropy(input, target, weight=self.weight,
-                                            ignore_index=self.ignore_index, reduction=self.reduction,
-                                            label_smoothing=self.label_smoothing)
-
-if "swiglu" in functional.__all__:
-    class SwiGLU(torch.nn.Module):
-        """silu(gate) * up of two tensors, in one pass."""
-
-        def __init__(self, alpha=1.0, limit=None, bias=0.0):
-            super().__init__()
-            self.alpha, self.limit, self.bias = alpha, limit, bias
-
-        def forward(self, gate, up):
-            return functional.swiglu(gate, up, self.alpha, self.limit, self.bias)
-
-        def extra_repr(self):
-            return f"alpha={self.alpha}, limit={self.limit}, bias={self.bias}"
-
-_FUNCTIONS = {name: function for name, (function, _) in _MODULES.items()}
-_FUNCTIONS |= {"CrossEntropyLoss": "cross_entropy", "SwiGLU": "swiglu"}
-__all__ = [name for name in _FUNCTIONS if name in globals()]
+globals().update({name: _module(name, *parts) for name, parts in _MODULES.items()})
 
 
-def __getattr__(name):
-    if name in _FUNCTIONS:
-        raise AttributeError(f"vjp.torch.nn.{name}: this build of vjp has no operator "
-                             f"{functional._MISSING[_FUNCTIONS[name]]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
+    """torch.nn.CrossEntropyLoss with vjp.torch.functional.cross_entropy."""
+
+    def forward(self, input, target):
+        return functional.cross_entropy(input, target, weight=self.weight,
+                                        ignore_index=self.ignore_index, reduction=self.reduction,
+                                        label_smoothing=self.label_smoothing)
+
+
+class SwiGLU(torch.nn.Module):
+    """silu(gate) * up of two tensors, in one pass."""
+
+    def __init__(self, alpha=1.0, limit=None, bias=0.0):
+        super().__init__()
+        self.alpha, self.limit, self.bias = alpha, limit, bias
+
+    def forward(self, gate, up):
+        return functional.swiglu(gate, up, self.alpha, self.limit, self.bias)
+
+    def extra_repr(self):
+        return f"alpha={self.alpha}, limit={self.limit}, bias={self.bias}"
+
+
+class GEGLU(torch.nn.Module):
+    """gelu(gate) * up of two tensors, in one pass."""
+
+    def __init__(self, approximate="none"):
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, gate, up):
+        return functional.geglu(gate, up, self.approximate)
+
+    def extra_repr(self):
+        return f"approximate={self.approximate!r}"
+
+
+class ReGLU(torch.nn.Module):
+    """relu(gate) * up of two tensors, in one pass."""
+
+    def forward(self, gate, up):
+        return functional.reglu(gate, up)
+
+
+__all__ = [*_MODULES, "CrossEntropyLoss", "SwiGLU", "GEGLU", "ReGLU"]

@@ -107,9 +107,10 @@ def _cross_entropy(back, attrs, src, label, weight, stats, others, diff_loss):
     loss = F.cross_entropy(moved, label, weight, ignore_index=attrs["ignore_index"],
                            reduction="none", label_smoothing=attrs["label_smoothing"])
     if attrs["z_loss"]:
-        share = 1 if weight is None else weight[label.clamp(min=0)]
+        counted = label != attrs["ignore_index"]
+        share = 1 if weight is None else weight[label.where(counted, 0)]
         square = x.logsumexp(attrs["axis"]).square()
-        loss = loss + (label != attrs["ignore_index"]) * share * attrs["z_loss"] * square
+        loss = loss + counted * share * attrs["z_loss"] * square
     return torch.autograd.grad(loss, x, diff_loss, create_graph=True)[0]
 
 

@@ -54,20 +54,23 @@ def param_shape(op, settings, param, ndim):
     which batching changes."""
     shape = list(param)
     if len(shape) == 1 and shape[0] != 1 and ndim > 1:
-        channels = next((settings[a.name] for a in op.attrs if a.role == table.FORMAT), None)
-        dim = 1 if channels == "NCX" else ndim - 1
+        dim = 1 if op.has_channels_first(settings) else ndim - 1
         if op.axis is not None:
             dim = row_dims(op, settings, ndim)[-1 if op.axis.role == table.AXES else 0]
         return [1] * dim + shape + [1] * (ndim - dim - 1)
     return [1] * (ndim - len(shape)) + shape
 
 
-def _batch_last_axis(op, settings, kwargs, ndim):
-    """The batch becomes dim 0, so an axis must count from the end."""
+def _batched_settings(op, settings, kwargs, ndim):
+    """The batch becomes dim 0, so an axis must count from the end. A row alone is the last row: it
+    does not end at the diagonal, and must not when a batch gives it company."""
     if op.axis is None:
         return kwargs
     axis = settings[op.axis.name]
-    return {**kwargs, op.axis.name: axis - ndim if axis >= 0 else axis}
+    changed = {op.axis.name: axis - ndim if axis >= 0 else axis}
+    if len(row_dims(op, settings, ndim)) == ndim:
+        changed |= {a.name: False for a in op.attrs if a.role == table.CAUSAL}
+    return {**kwargs, **changed}
 
 
 def batched(op):
@@ -91,7 +94,7 @@ def batched(op):
                 shape = param_shape(op, settings, tensor.shape[1:], ndim)
                 tensor = tensor.reshape(tensor.shape[0], *shape)
             stacked.append(tensor.expand(info.batch_size, *tensor.shape[1:]))
-        results = target(*stacked, **_batch_last_axis(op, settings, kwargs, ndim))
+        results = target(*stacked, **_batched_settings(op, settings, kwargs, ndim))
         results = results if isinstance(results, tuple) else (results,)
         out, out_dims = [], []
         for output, result in zip(op.outputs, results):

@@ -15,7 +15,84 @@ from typing import NamedTuple
 import torch
 
 _DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+_ops = torch.ops.vjp
 
+
+# ---- kernels in Python: what is computed, or None for a call that is not ours -----------------------
+
+def _threshold(grad, x, threshold):
+    return _ops.relu_backward(x, grad) if threshold == 0 else \
+        _ops.threshold_backward(x, grad, threshold=threshold)
+
+
+def _leaky_relu(grad, x, slope, is_result):
+    return _ops.leaky_relu_backward(x, grad, alpha=slope) # the result has the sign of x
+
+
+def _elu(grad, alpha, scale, input_scale, is_result, x):
+    if is_result and alpha < 0:
+        return None
+    return _ops.elu_backward(x, grad, alpha=alpha, scale=scale, input_scale=input_scale,
+                             use_dst=is_result)
+
+
+def _hardtanh(grad, x, low, high):
+    return _ops.clamp_backward(x, grad, min=low, max=high) if low <= high else None
+
+
+def _softplus(grad, x, beta, threshold):
+    """PyTorch's slope is 1 above the threshold: to float32's precision the same from 20 on."""
+    return _ops.softplus_backward(x, grad, beta=beta) if threshold >= 20 and beta != 0 else None
+
+
+def _softshrink(grad, x, lambd):
+    return _ops.soft_shrink_backward(x, grad, lambd=lambd) if lambd >= 0 else None
+
+
+def _hardshrink(grad, x, lambd):
+    return _ops.hard_shrink_backward(x, grad, lambd=lambd) if lambd >= 0 else None
+
+
+def _mish(grad, x):
+    return _ops.mish_backward(x, grad)
+
+
+def _hardswish(grad, x):
+    return _ops.hard_swish_backward(x, grad)
+
+
+def _glu(grad, packed, dim):
+    result = torch.empty_like(packed)
+    (up, gate), (diff_up, diff_gate) = packed.chunk(2, dim), result.chunk(2, dim)
+    _ops.glu_backward_out(gate, up, grad, diff_gate=diff_gate, diff_up=diff_up)
+    return result
+
+
+def _are_alike(grad, saved, *rest):
+    return grad.shape == saved.shape
+
+
+def _is_half(grad, packed, dim):
+    return packed.dim() > 0 and packed.shape[dim] == 2 * grad.shape[dim] \
+        and grad.shape == packed.narrow(dim, 0, grad.shape[dim]).shape
+
+
+# name in aten: the kernel, where the saved tensor is, and whether the shapes are ours.
+_IN_PYTHON = {
+    "threshold_backward": (_threshold, 1, _are_alike),
+    "leaky_relu_backward": (_leaky_relu, 1, _are_alike),
+    "elu_backward": (_elu, 5, _are_alike),
+    "hardtanh_backward": (_hardtanh, 1, _are_alike),
+    "softplus_backward": (_softplus, 1, _are_alike),
+    "softshrink_backward": (_softshrink, 1, _are_alike),
+    "hardshrink_backward": (_hardshrink, 1, _are_alike),
+    "mish_backward": (_mish, 1, _are_alike),
+    "hardswish_backward": (_hardswish, 1, _are_alike),
+    "glu_backward": (_glu, 1, _is_half),
+}
+
+
+# ---- switches ---------------------------------------------------------------------------------------
 
 class Counts(NamedTuple):
     """What report() says about a kernel of PyTorch's."""
@@ -41,23 +118,33 @@ class _NativeKernel:
 
 
 class _PythonKernel:
-    """A kernel in Python: for aten operators with a Scalar, which the stable ABI cannot pass."""
+    """A kernel in Python: for aten operators with a Scalar, which the stable ABI cannot pass, or
+    without another overload that reaches PyTorch's own kernel."""
 
-    def __init__(self, aten, takes, call):
-        self._own = getattr(torch.ops.aten, aten).grad_input
-        self._takes, self._call = takes, call
+    def __init__(self, call, saved, fits):
+        self._call, self._saved, self._fits = call, saved, fits
         self.enabled = False
         self._taken = self._passed_on = 0
 
-    def __call__(self, grad_output, saved, *rest):
-        if (self.enabled and grad_output.dtype is saved.dtype and saved.dtype in _DTYPES
-                and grad_output.shape == saved.shape and saved.dim() <= 12 and self._takes(*rest)):
-            self._taken += 1
-            return self._call(grad_output, saved, *rest)
-        self._passed_on += 1
-        dtype = torch.promote_types(grad_output.dtype, saved.dtype)
-        result = torch.empty(0, dtype=dtype, device=saved.device)
-        return self._own(grad_output, saved, *rest, grad_input=result)
+    def of_device(self, name, device):
+        """The function to register, which keeps PyTorch's own kernel of the device."""
+        own = torch.library.get_kernel(f"aten::{name}", device)
+
+        def run(keyset, *args):
+            result = self._compute(args) if self.enabled else None
+            if result is not None:
+                self._taken += 1
+                return result
+            self._passed_on += 1
+            return own.call_boxed(keyset, *args)
+        return run
+
+    def _compute(self, args):
+        grad, saved = args[0], args[self._saved]
+        if (grad.dtype is saved.dtype and saved.dtype in _DTYPES and saved.dim() <= 12
+                and self._fits(grad, saved, *args[2:])):
+            return self._call(*args)
+        return None
 
     def switch(self, on):
         self.enabled = on
@@ -69,7 +156,7 @@ class _PythonKernel:
 class Switchboard:
     """All kernels that can be replaced, by their names in aten."""
 
-    def __init__(self, library, operators):
+    def __init__(self, library):
         self._library = library
         self._lock = threading.Lock()
         self._registered = []
@@ -81,13 +168,8 @@ class Switchboard:
             name = library.vjp_torch_override(i)
             if name is None:
                 break
-            if library.vjp_torch_override_exists(i):
-                self.kernels[name.decode()] = _NativeKernel(library, i)
-        if "relu_backward" in operators:
-            relu_backward = torch.ops.vjp.relu_backward.default
-            self.kernels["threshold_backward"] = _PythonKernel(
-                "threshold_backward", takes=lambda threshold: threshold == 0,
-                call=lambda grad_output, saved, threshold: relu_backward(saved, grad_output))
+            self.kernels[name.decode()] = _NativeKernel(library, i)
+        self.kernels |= {name: _PythonKernel(*parts) for name, parts in _IN_PYTHON.items()}
 
     def _register(self):
         with self._lock:
@@ -99,7 +181,7 @@ class Switchboard:
                 library = torch.library.Library("aten", "IMPL")
                 for name, kernel in self.kernels.items():
                     if isinstance(kernel, _PythonKernel):
-                        library.impl(name, kernel, device)
+                        library.impl(name, kernel.of_device(name, device), device, with_keyset=True)
                 self._registered.append(library)
 
     def switch(self, names):

@@ -8,7 +8,7 @@ from vjp import _core
 # vjp_dtype_rule, vjp_shape_rule, vjp_attr_role and vjp_tensor_flags of the header.
 SAME, WIDE, ANY, STAT, INDEX, MASK = range(1, 7)
 DATA, PARAM, ROW = range(1, 4)
-HINT, CHOICE, FLAG, CONSTANT, AXIS, AXES, FORMAT, CAUSAL, IGNORED = range(1, 10)
+HINT, CHOICE, FLAG, CONSTANT, AXIS, AXES, FORMAT, CAUSAL, IGNORED, CHANNELS = range(1, 11)
 OPTIONAL, SUM, LABEL = 1, 2, 4
 
 
@@ -72,6 +72,15 @@ class Operator:
     def settings(self, given):
         """All attributes by name: those given and the defaults of the rest."""
         return {a.name: given.get(a.name, a.default) for a in self.attrs}
+
+    def is_on(self, role, settings):
+        """Whether the operator has an attribute of this role that is set."""
+        return any(a.role == role and settings[a.name] for a in self.attrs)
+
+    def has_channels_first(self, settings):
+        """Whether a 1-D parameter is along dim 1, not the last."""
+        applies = not any(a.role == CHANNELS and not settings[a.name] for a in self.attrs)
+        return applies and any(a.role == FORMAT and settings[a.name] == "NCX" for a in self.attrs)
 
 
 def _tensor(entry):
