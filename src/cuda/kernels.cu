@@ -36,25 +36,25 @@ constexpr int N = VJPI_CUDA_VECTOR / sizeof(D), MANY = N < 4 ? N : 4;
 namespace one {
 #define LANES 1
 #include "cuda/lanes.cuh"
-#include "formulas.h"
 #undef LANES
 } // namespace one
 
 namespace many {
 #define LANES MANY
 #include "cuda/lanes.cuh"
-#include "formulas.h"
 #undef LANES
 } // namespace many
 
-using many::PER_ROWS;
+enum { PER_ROWS = one::formulas<true>::PER_ROWS };
 
 template <int COUNT> struct lanes {
     typedef many::V V;
+    typedef many::formulas<true> quick;
     static constexpr int width = MANY;
 };
 template <> struct lanes<1> {
     typedef one::V V;
+    typedef one::formulas<true> quick;
     static constexpr int width = 1;
 };
 
@@ -74,14 +74,11 @@ template <> struct lanes<1> {
 
 #define OP(name, ...)                                                                          \
     template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {      \
-        template <int PART, class V>                                                           \
-        INLINE void formula(uint32_t facts, const V *in, const V *values, V index,             \
-                            const T *constants, V *out)                                        \
+        template <int PART, class Formulas, class V>                                           \
+        INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,  \
+                            V index, const T *constants, V *out)                               \
         {                                                                                      \
-            if constexpr (std::is_same<V, one::V>::value)                                      \
-                one::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
-            else                                                                               \
-                many::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);  \
+            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
         }                                                                                      \
     };
 #include "ops.def"
