@@ -64,7 +64,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     target_compile_definitions(${object} PRIVATE
       VJPI_EMULATED VJPI_DTYPE=${CMAKE_MATCH_1} VJPI_COMPUTE=${CMAKE_MATCH_2})
     # nvcc warns about the same text; here its pragmas are unknown and its formulas in two copies.
-    target_compile_options(${object} PRIVATE -O1 -ffp-contract=off -fno-strict-aliasing -w
+    target_compile_options(${object} PRIVATE -Og -ffp-contract=off -fno-strict-aliasing -w
       -fsanitize=alignment -fno-sanitize-recover=all)
     target_sources(vjp_cuda_host PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()

@@ -4,6 +4,7 @@
  * Nothing but outputs is written. Needs no GPU.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,25 @@ static vjp_status run_on_cpu(trial *t)
                        outputs, NULL, 0);
 }
 
+/* Which kernels have run, by dtype and by their place in vjpi_cuda_kernels. */
+enum { KINDS = sizeof(vjpi_cuda_kernels) / sizeof(const void *) };
+static bool has_run[VJP_BF16 + 1][KINDS];
+
+static const void *kernel_at(const vjpi_cuda_kernels *kernels, int kind)
+{
+    const void *kernel;
+    memcpy(&kernel, (const char *)kernels + (size_t)kind * sizeof kernel, sizeof kernel);
+    return kernel;
+}
+
+static void launch(const cuda_case *c, const vjpi_cuda_launch *l)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        if (kernel_at(c->plan.kernels, kind) == l->kernel)
+            has_run[c->call.dtype][kind] = true;
+    emulate_launch(l->kernel, &l->loop, l->flat, l->blocks, l->x, l->y, l->shared);
+}
+
 static void run_stage(const cuda_case *c, const vjpi_cuda_stage *stage, char *const *data,
                       char *arrays)
 {
@@ -120,10 +140,10 @@ static void run_stage(const cuda_case *c, const vjpi_cuda_stage *stage, char *co
     memcpy(l.loop.data, data, sizeof l.loop.data);
     l.loop.arrays = arrays;
     l.loop.partials = l.loop.nsegments > 1 ? arrays + c->plan.arrays_size : NULL;
-    emulate_launch(l.kernel, &l.loop, l.flat, l.blocks, l.x, l.y);
+    launch(c, &l);
     if (l.loop.nsegments > 1) {
         vjpi_cuda_shape_join(&c->plan, &l, &l);
-        emulate_launch(l.kernel, &l.loop, false, l.blocks, l.x, l.y);
+        launch(c, &l);
     }
 }
 
@@ -222,12 +242,26 @@ static void try_call(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const
 
 static const vjp_dtype dtypes[] = { VJP_F32, VJP_F64, VJP_F16, VJP_BF16 };
 
-static void try_shapes(const int64_t *sizes, int64_t nsizes, int32_t most_dims, int64_t elements,
-                       uint64_t count)
+/* Does it only map? Such operators differ in their formulas alone. */
+static bool is_map(const vjp_op_info *op)
 {
-    for (int32_t op = 0; op < vjp_op_count(); op++)
+    for (int32_t i = 0; i < op->nattrs; i++)
+        if (vjp_op_attr(op, i)->role == VJP_ROLE_AXIS || vjp_op_attr(op, i)->role == VJP_ROLE_AXES)
+            return false;
+    for (int32_t i = op->ninputs; i < op->ninputs + op->noutputs; i++)
+        if (vjp_op_tensor(op, i)->shape_rule == VJP_SHAPE_PARAM)
+            return false;
+    return true;
+}
+
+static void try_shapes(const int64_t *sizes, int64_t nsizes, int32_t most_dims, int64_t elements,
+                       uint64_t count_of_maps, uint64_t count_of_others)
+{
+    for (int32_t op = 0; op < vjp_op_count(); op++) {
+        bool map = is_map(vjp_op_at(op));
+        uint64_t count = map ? count_of_maps : count_of_others, first = map ? (uint64_t)op << 32 : 0;
         for (uint64_t number = 0; number < count; number++) {
-            random_state random = random_start(random_seed(), number);
+            random_state random = random_start(random_seed(), first + number);
             int64_t shape[4] = { 1, 1, 1, 1 }, room = elements;
             int32_t ndim = (int32_t)random_between(&random, 1, most_dims);
             for (int32_t i = 0; i < ndim; i++) {
@@ -237,6 +271,7 @@ static void try_shapes(const int64_t *sizes, int64_t nsizes, int32_t most_dims, 
             }
             try_call(vjp_op_at(op), dtypes[number % COUNT_OF(dtypes)], ndim, shape, &random);
         }
+    }
 }
 
 static void small_calls_give_the_same_numbers(void **state)
@@ -244,7 +279,7 @@ static void small_calls_give_the_same_numbers(void **state)
     (void)state;
     const int64_t sizes[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 32, 33, 40, 64, 65, 100,
                               129, 256, 300, 513, 1024, 2048, 2500, 4099 };
-    try_shapes(sizes, COUNT_OF(sizes), 4, 5000, unit_quick() ? 30 : 250);
+    try_shapes(sizes, COUNT_OF(sizes), 4, 5000, unit_quick() ? 24 : 100, unit_quick() ? 60 : 250);
 }
 
 /* Rows that no block holds, and sums in segments. */
@@ -253,7 +288,40 @@ static void long_rows_give_the_same_numbers(void **state)
     (void)state;
     const int64_t sizes[] = { 1, 2, 3, 8, 9, 16, 2049, 2500, 4096, 5000, 8193, 9000, 16384, 17001,
                               33000 };
-    try_shapes(sizes, COUNT_OF(sizes), 2, 70000, unit_quick() ? 4 : 40);
+    try_shapes(sizes, COUNT_OF(sizes), 2, 70000, unit_quick() ? 4 : 12, unit_quick() ? 8 : 40);
+}
+
+/* Rows that lanes of a warp share, a warp, a block; of each size that there is a kernel for. */
+static void rows_of_every_size_give_the_same_numbers(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = { 4, 20, 48, 96, 200, 300, 500, 1000, 2000, 4000 };
+    for (int32_t op = 0; op < vjp_op_count(); op++)
+        for (size_t size = 0; size < COUNT_OF(sizes) && !is_map(vjp_op_at(op)); size++)
+            for (uint64_t number = 0; number < 4 * COUNT_OF(dtypes); number++) {
+                random_state random = random_start(random_seed(), size << 32 | number);
+                const int64_t shape[] = { 3, sizes[size] };
+                try_call(vjp_op_at(op), dtypes[number % COUNT_OF(dtypes)], 2, shape, &random);
+            }
+}
+
+/* What the calls above ran: of each dtype, every kind of kernel that some operator has, but for that
+ * which takes a cluster of blocks. */
+static void every_kind_of_kernel_was_run(void **state)
+{
+    const int of_clusters = (int)(offsetof(vjpi_cuda_kernels, longer[1]) / sizeof(const void *));
+    (void)state;
+    if (unit_quick())
+        return;
+#define DTYPE(name, suffix, ...)                                                              \
+    for (int kind = 0; kind < KINDS; kind++) {                                                \
+        bool exists = false;                                                                  \
+        for (int32_t op = 0; op < vjp_op_count(); op++)                                       \
+            exists |= kernel_at(&vjpi_cuda_kernel_set_##name.kernels[op][0][0], kind) != NULL; \
+        if (exists && kind != of_clusters && !has_run[VJP_##suffix][kind])                    \
+            fail_msg("%s: kernel %d of vjpi_cuda_kernels was not run", #name, kind);          \
+    }
+#include "dtypes.def"
 }
 
 int main(void)
@@ -261,6 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_calls_give_the_same_numbers),
         cmocka_unit_test(long_rows_give_the_same_numbers),
+        cmocka_unit_test(rows_of_every_size_give_the_same_numbers),
+        cmocka_unit_test(every_kind_of_kernel_was_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,25 +36,25 @@ constexpr int N = VJPI_CUDA_VECTOR / sizeof(D), MANY = N < 4 ? N : 4;
 namespace one {
 #define LANES 1
 #include "cuda/lanes.cuh"
-#include "formulas.h"
 #undef LANES
 } // namespace one
 
 namespace many {
 #define LANES MANY
 #include "cuda/lanes.cuh"
-#include "formulas.h"
 #undef LANES
 } // namespace many
 
-using many::PER_ROWS;
+enum { PER_ROWS = one::formulas<true>::PER_ROWS };
 
 template <int COUNT> struct lanes {
     typedef many::V V;
+    typedef many::formulas<true> quick;
     static constexpr int width = MANY;
 };
 template <> struct lanes<1> {
     typedef one::V V;
+    typedef one::formulas<true> quick;
     static constexpr int width = 1;
 };
 
@@ -72,16 +72,16 @@ template <> struct lanes<1> {
 
 /* ---- ops.def -> types --------------------------------------------------------------------- */
 
+#define MIXES(name) (signature<name##_table, true>::mixes())
 #define OP(name, ...)                                                                          \
     template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {      \
-        template <int PART, class V>                                                           \
-        INLINE void formula(uint32_t facts, const V *in, const V *values, V index,             \
-                            const T *constants, V *out)                                        \
+        typedef name##_op<CHOSEN, false> unmixed;                                              \
+        typedef name##_op<CHOSEN, MIXES(name)> mixed;                                          \
+        template <int PART, class Formulas, class V>                                           \
+        INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,  \
+                            V index, const T *constants, V *out)                               \
         {                                                                                      \
-            if constexpr (std::is_same<V, one::V>::value)                                      \
-                one::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
-            else                                                                               \
-                many::name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);  \
+            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
         }                                                                                      \
     };
 #include "ops.def"
@@ -96,35 +96,43 @@ template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
 {
     constexpr int held = 1 << LOG;
     if constexpr (LOG == 0 || (LOG % 2 == 0 && !Op::heavy))
-        k.row[0][LOG] = (const void *)row_kernel<Op, 1, held * ONES>;
+        k.row[0][LOG] = (const void *)row_kernel<typename Op::mixed, 1, held * ONES>;
     if constexpr (LOG == 2 || !Op::heavy)
         k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
 }
+
+/* The operator as pass PART needs it: a pass that meets no other dtype has one kernel for both. */
+template <class Op, int PART>
+using pass_of = std::conditional_t<Op::mixes(PART), Op, typename Op::unmixed>;
 
 template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)
 {
     if constexpr (PART < Op::npasses) {
         if constexpr (Op::reduced(PART) > 0) {
-            k.along[PART][0] = (const void *)along_kernel<Op, PART, 1>;
-            k.along[PART][1] = (const void *)along_kernel<Op, PART, N>;
-            k.across[PART][0] = (const void *)across_kernel<Op, PART, 1>;
-            k.across[PART][1] = (const void *)across_kernel<Op, PART, N>;
+            typedef pass_of<typename Op::mixed, PART> Single;
+            typedef pass_of<Op, PART> Pass;
+            k.along[PART][0] = (const void *)along_kernel<Single, PART, 1>;
+            k.along[PART][1] = (const void *)along_kernel<Pass, PART, N>;
+            k.across[PART][0] = (const void *)across_kernel<Single, PART, 1>;
+            k.across[PART][1] = (const void *)across_kernel<Pass, PART, N>;
         }
         set_folds<Op, PART + 1>(k);
     }
 }
 
-/* Only what an operator needs is instantiated. */
+/* Only what an operator needs is instantiated. Kernels that take single elements ask for each one's
+ * dtype, and so serve calls with and without mixed dtypes. */
 template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {
+    typedef typename Op::mixed Single;
     vjpi_cuda_kernels k = {};
     if constexpr (Op::nfull > 0 && !Op::always_sums()) {
-        k.map[0] = (const void *)map_kernel<Op, 1>;
+        k.map[0] = (const void *)map_kernel<Single, 1>;
         k.map[1] = (const void *)map_kernel<Op, N>;
     }
     if constexpr (Op::nfull > 0 && !Op::always_sums() && Op::npasses == 1) {
         k.flat = (const void *)flat_kernel<Op, N>;
-        k.transposed[0] = (const void *)transposed_kernel<Op, 1>;
+        k.transposed[0] = (const void *)transposed_kernel<Single, 1>;
         k.transposed[1] = (const void *)transposed_kernel<Op, N>;
     }
     if constexpr (Op::npasses > 1 && !Op::always_sums()) {
@@ -132,13 +140,13 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
         set_held<Op, 1>(k);
         set_held<Op, 2>(k);
         set_held<Op, 3>(k);
-        k.longer[0] = (const void *)long_kernel<Op, 1>;
+        k.longer[0] = (const void *)long_kernel<Single, 1>;
         k.longer[1] = (const void *)long_kernel<Op, N>;
-        k.column[0] = (const void *)column_kernel<Op, 1>;
+        k.column[0] = (const void *)column_kernel<Single, 1>;
         k.column[1] = (const void *)column_kernel<Op, N>;
     }
     if constexpr (Op::nper_row > 0)
-        k.per_row = (const void *)per_row_kernel<Op>;
+        k.per_row = (const void *)per_row_kernel<typename Op::unmixed>;
     set_folds<Op, 0>(k);
     return k;
 }
@@ -149,7 +157,6 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
     { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, MIXES(name)>>() },         \
       { kernels_of<name##_op<(name##_nchoices > 0), false>>(),                                \
         kernels_of<name##_op<(name##_nchoices > 0), MIXES(name)>>() } },
-#define MIXES(name) (signature<name##_table, true>::mixes())
 static const vjpi_cuda_kernels table[][2][2] = {
 #include "ops.def"
 };

@@ -50,7 +50,7 @@ INLINE V split_exponent(V a, V *z)
     return made;
 }
 
-INLINE bool all(M m)
+INLINE bool holds_for_all(M m)
 {
     bool made = true;
     UNROLL
@@ -58,5 +58,37 @@ INLINE bool all(M m)
         made = made && m.lane[i];
     return made;
 }
+
+/* The formulas as members, so that they can note what they find.
+ *
+ * QUICK: only the branches that ordinary numbers take. `usual` says for which lanes they are right; the
+ * others are computed again, one at a time, by formulas that are not QUICK. So a kernel has the rare
+ * branches once, for one lane, and its loop has none of them. */
+template <bool QUICK> struct formulas {
+    M usual;
+
+    INLINE_MEMBER formulas()
+    {
+        UNROLL
+        for (int i = 0; i < LANES; i++)
+            usual.lane[i] = true;
+    }
+
+    INLINE_MEMBER bool all(M m)
+    {
+        usual = both(usual, m);
+        return QUICK || holds_for_all(m);
+    }
+
+#pragma push_macro("INLINE")
+#pragma push_macro("RARE")
+#undef INLINE
+#undef RARE
+#define INLINE INLINE_MEMBER
+#define RARE INLINE_MEMBER
+#include "formulas.h"
+#pragma pop_macro("RARE")
+#pragma pop_macro("INLINE")
+};
 
 #undef LANEWISE

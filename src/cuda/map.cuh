@@ -60,43 +60,54 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::npasses > 1 ? 2 : 5)
 
 /* ---- dense tensors ------------------------------------------------------------------------ */
 
-template <class Op, int N, int COUNT, bool WHOLE>
+/* COUNT vectors of a thread, `step` elements apart: those that begin before n. */
+template <class Op, int N, int COUNT>
 INLINE void flat_vectors(const vjpi_cuda_flat &flat, const vjpi_cuda_axis &x, const place &run,
-                         int64_t p, int64_t step)
+                         int64_t p, int64_t step, int64_t n)
 {
     inputs<Op, N> in[COUNT];
     UNROLL
     for (int s = 0; s < COUNT; s++)
-        fetch_all<Op, ALL_INPUTS, false, N>(in[s], flat.call, run, x, p + s * step, flat.n, WHOLE);
+        if (p + s * step < n)
+            fetch_all<Op, ALL_INPUTS, false, N>(in[s], flat.call, run, x, p + s * step, n, true);
     UNROLL
     for (int s = 0; s < COUNT; s++) {
         values<N> out[Op::nmade];
+        if (p + s * step >= n)
+            break;
         evaluate<Op, Op::last, N>(flat.call, in[s], row_numbers<Op, 1>(), 0, 0, out);
-        store_all<Op, N>(out, flat.call, run, x, p + s * step, flat.n, WHOLE);
+        store_all<Op, N>(out, flat.call, run, x, p + s * step, n, true);
     }
 }
 
-/* Tensors that begin with whole vectors: little to know, so that a small launch is quick. */
+/* The bytes of an element of tensor I. */
+template <class Op, int I> INLINE int64_t element_size(const vjpi_cuda_call &call)
+{
+    int64_t size = Op::how(I) == MASK_DTYPE ? 1 : sizeof(D);
+    if constexpr (Op::how(I) == MIXED_DTYPE)
+        with_dtype(call.dtypes[I], [&](auto element) { size = sizeof(element); });
+    return size;
+}
+
+/* Tensors that begin with whole vectors: little to know, so that a small launch is quick. What is left
+ * at the end is less than a vector: one thread of the last block for each element. */
 template <class Op, int N>
-__global__ void __launch_bounds__(VJPI_CUDA_THREADS, 5)
+__global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::heavy && Op::nin > 2 ? 4 : 5)
     flat_kernel(const __grid_constant__ vjpi_cuda_flat flat)
 {
     vjpi_cuda_axis x;
     place run;
-    UNROLL
-    for (int i = 0; i < Op::ntensors; i++) {
-        x.step[i] = 1; /* dense, not repeated */
-        run.at[i] = flat.data[i];
-    }
-    int64_t begin = vjpi_map_begin(blockIdx.x, blockDim.x, N, 0);
+    each<Op::ntensors>([&](auto i) {
+        x.step[i.value] = element_size<Op, i.value>(flat.call);
+        run.at[i.value] = flat.data[i.value];
+    });
+    int64_t begin = vjpi_map_begin(blockIdx.x, blockDim.x, N, 0), whole = flat.n - flat.n % N;
     int64_t step = (int64_t)blockDim.x * N, end = begin + step * VJPI_CUDA_MAP_STEPS;
     int64_t p = begin + (int64_t)threadIdx.x * N;
-    if (!Op::heavy && end <= flat.n)
-        flat_vectors<Op, N, VJPI_CUDA_MAP_STEPS, true>(flat, x, run, p, step);
-    else
-#pragma unroll 1
-        for (; p < end && p < flat.n; p += step)
-            flat_vectors<Op, N, 1, false>(flat, x, run, p, 0);
+    if (p < whole)
+        flat_vectors<Op, N, VJPI_CUDA_MAP_STEPS>(flat, x, run, p, step, whole);
+    if (whole < flat.n && end > whole && threadIdx.x < N)
+        flat_vectors<Op, 1, 1>(flat, x, run, whole + threadIdx.x, 0, flat.n);
 }
 
 /* ---- transposed tiles --------------------------------------------------------------------- */
@@ -109,26 +120,30 @@ enum {
     PITCH = TILE + (sizeof(D) < 4 ? 2 : 1) /* at most two lanes meet in a bank */
 };
 
-/* Read a tile, N elements of a column at a time. */
+/* Read a tile, N elements of a column at a time. One copy for all operators: a block calls it once per
+ * transposed operand. */
 template <int N>
-INLINE void read_tile(D *tile, const char *corner, int64_t x_step, int64_t y_step, int columns,
-                      int rows)
+RARE void read_tile(D *tile, const char *corner, int64_t x_step, int64_t y_step, int columns,
+                    int rows)
 {
-    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS;
-    pack<D, N> got[steps];
-    int column, row;
-    UNROLL
-    for (int s = 0; s < steps; s++) {
-        vjpi_tile_slot(s, threadIdx.x, TILE, N, &column, &row);
-        if (column < columns)
-            fetch(got[s], corner + column * x_step, y_step, row, rows, false);
-    }
-    UNROLL
-    for (int s = 0; s < steps; s++) {
-        vjpi_tile_slot(s, threadIdx.x, TILE, N, &column, &row);
+    constexpr int steps = TILE * TILE / N / VJPI_CUDA_THREADS, at_once = steps < 8 ? steps : 8;
+#pragma unroll 1
+    for (int first = 0; first < steps; first += at_once) {
+        pack<D, N> got[at_once];
+        int column, row;
         UNROLL
-        for (int e = 0; e < N; e++)
-            tile[column * PITCH + row + e] = got[s].get(e);
+        for (int s = 0; s < at_once; s++) {
+            vjpi_tile_slot(first + s, threadIdx.x, TILE, N, &column, &row);
+            if (column < columns)
+                fetch(got[s], corner + column * x_step, y_step, row, rows, false);
+        }
+        UNROLL
+        for (int s = 0; s < at_once; s++) {
+            vjpi_tile_slot(first + s, threadIdx.x, TILE, N, &column, &row);
+            UNROLL
+            for (int e = 0; e < N; e++)
+                tile[column * PITCH + row + e] = got[s].get(e);
+        }
     }
 }
 
@@ -164,7 +179,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
                          loop.y.step[i.value], columns, rows);
     });
     __syncthreads();
-#pragma unroll(Op::heavy ? 1 : 4)
+#pragma unroll(Op::heavy ? 1 : 2)
     for (int s = 0; s < TILE * TILE / N / VJPI_CUDA_THREADS; s++) {
         int row, column;
         vjpi_tile_slot(s, threadIdx.x, TILE, N, &row, &column);
@@ -184,9 +199,9 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
                     return;
                 }
             }
-            fetch_input<Op, I, true>(to, loop.call, run, loop.x.step[I], column, columns, false);
+            fetch_input<Op, I, true>(to, loop.call, run, loop.x.step[I], column, columns, true);
         });
         evaluate<Op, Op::last, N>(loop.call, in, row_numbers<Op, 1>(), 0, 0, out);
-        store_all<Op, N>(out, loop.call, run, loop.x, column, columns, false);
+        store_all<Op, N>(out, loop.call, run, loop.x, column, columns, true);
     }
 }

@@ -79,6 +79,51 @@ template <class Op, int N> INLINE bool any_live(const row_numbers<Op, N> &rows, 
     return live;
 }
 
+/* What the formula is told of one element. */
+template <class Op> struct element_numbers {
+    one::V in[Op::nin], values[Op::nvalues + 1], index;
+};
+
+/* What it makes of that. */
+template <class Op> struct element_results {
+    one::V made[Op::nmade];
+};
+
+/* The formula for an element that takes a rare branch. */
+template <class Op, int PART>
+RARE element_results<Op> careful(uint32_t facts, const T *constants, element_numbers<Op> of)
+{
+    element_results<Op> results;
+    one::formulas<false> formulas;
+    Op::template formula<PART>(formulas, facts, of.in, of.values, of.index, constants,
+                               results.made);
+    return results;
+}
+
+/* Compute again the lanes for which the quick branches are not right. */
+template <class Op, int PART, class V, class M>
+INLINE void replace_unusual(const vjpi_cuda_call &call, M usual, const V *read, const V *held,
+                            V position, V *made)
+{
+    UNROLL
+    for (int e = 0; e < (int)(sizeof(V) / sizeof(T)); e++) {
+        if (usual.lane[e])
+            continue;
+        element_numbers<Op> of;
+        UNROLL
+        for (int i = 0; i < Op::nin; i++)
+            of.in[i].lane[0] = read[i].lane[e];
+        UNROLL
+        for (int v = 0; v < Op::nvalues; v++)
+            of.values[v].lane[0] = held[v].lane[e];
+        of.index.lane[0] = position.lane[e];
+        element_results<Op> results = careful<Op, PART>(call.facts, (const T *)call.constants, of);
+        UNROLL
+        for (int i = 0; i < Op::results(PART); i++)
+            made[i].lane[e] = results.made[i].lane[0];
+    }
+}
+
 /* The formula: what pass PART leaves terms of or, in the last one, the FULL and SUM outputs in order.
  * `index` is the position along the axis of the first element, index_step the distance between
  * two. */
@@ -91,6 +136,7 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
     UNROLL
     for (int first = 0; first < N; first += width) {
         typename lanes<N>::V read[Op::nin], held[Op::nvalues + 1], position, made[Op::nmade];
+        typename lanes<N>::quick formulas;
         UNROLL
         for (int e = 0; e < width; e++) {
             const int lane = first + e, row = LANES > 1 ? lane : 0;
@@ -106,8 +152,10 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
                 held[v].lane[e] = rows.at[Op::first_value + v][row];
             position.lane[e] = (T)index + (T)lane * (T)index_step;
         }
-        Op::template formula<PART>(call.facts, read, held, position, (const T *)call.constants,
-                                   made);
+        Op::template formula<PART>(formulas, call.facts, read, held, position,
+                                   (const T *)call.constants, made);
+        if (__builtin_expect(!holds_for_all(formulas.usual), 0))
+            replace_unusual<Op, PART>(call, formulas.usual, read, held, position, made);
         UNROLL
         for (int i = 0; i < Op::results(PART); i++)
             UNROLL

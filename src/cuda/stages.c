@@ -76,12 +76,14 @@ static void find_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan, bool
         stage->vectors = stage->vectors && stage->aligned && n % stage->elements == 0;
 }
 
-/* The same for a transposed map: all must begin, and move, by whole vectors of its own size. */
+/* The same for a transposed map: all must begin, and move, by whole vectors of its own size, and so must
+ * rows of the output end. */
 static void find_tile_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan,
                               vjpi_cuda_stage *stage)
 {
     stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
-    stage->vectors = stage->aligned = true;
+    stage->vectors = plan->dims[stage->x].n % stage->elements == 0;
+    stage->aligned = true;
     for (int32_t i = 0; i < plan->ntensors; i++) {
         bool transposed = stage->transposed >> i & 1;
         const vjpi_cuda_axis *run = &plan->dims[transposed ? stage->y : stage->x];
@@ -343,13 +345,13 @@ static int64_t add_passes(const vjpi_call *call, vjpi_cuda_plan *plan)
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
-/* The bytes that an element of input i takes where it is held: the kernels of mixed dtypes have room
- * for the compute type. */
+/* The bytes that an element of input i takes where it is held: where its dtype may differ from the
+ * data's, kernels have room for the compute type. */
 static int64_t held_size_of(const vjpi_call *call, int32_t i)
 {
     vjp_dtype_rule rule = call->op->tensors[i].dtype_rule;
     int64_t own = (int64_t)vjp_dtype_size(call->dtype);
-    bool mixed = call->mixed && (rule == VJP_DTYPE_ANY || (rule == VJP_DTYPE_WIDE && own == 2));
+    bool mixed = rule == VJP_DTYPE_ANY || (rule == VJP_DTYPE_WIDE && own == 2);
     return mixed ? (int64_t)vjpi_compute_size(call->dtype) : own;
 }
 

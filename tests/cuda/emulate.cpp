@@ -16,25 +16,59 @@ alignas(128) char emulated_shared[1 << 18];
 
 enum fiber_state { READY, AT_BARRIER, IN_EXCHANGE, DONE };
 
+/* Where to go on. Unlike swapcontext, a jump makes no system call: there are millions of them. */
+typedef void *jump_place[5];
+
 struct fiber {
-    ucontext_t context;
-    std::vector<char> stack;
+    jump_place place;
+    std::vector<char> stack; /* empty: it has not run yet */
     fiber_state state;
     unsigned exchanges;
     char given[2][sizeof(double)]; /* in turns: the last one may still be read */
 };
 
 static std::vector<fiber> fibers;
-static ucontext_t scheduler;
+static jump_place scheduler;
 static unsigned current;
 static const void *kernel;
 static const vjpi_cuda_loop *argument;
 static bool is_flat;
 
-static void wait_as(fiber_state state)
+[[noreturn]] static __attribute__((noinline)) void jump(jump_place &to)
+{
+    __builtin_longjmp(to, 1);
+}
+
+static __attribute__((noinline)) void wait_as(fiber_state state)
 {
     fibers[current].state = state;
-    swapcontext(&fibers[current].context, &scheduler);
+    if (__builtin_setjmp(fibers[current].place) == 0)
+        jump(scheduler);
+}
+
+static void run_thread();
+
+[[noreturn]] static void start(fiber &f)
+{
+    ucontext_t context;
+    f.stack.resize(1 << 17);
+    getcontext(&context);
+    context.uc_stack.ss_sp = f.stack.data();
+    context.uc_stack.ss_size = f.stack.size();
+    makecontext(&context, run_thread, 0);
+    setcontext(&context);
+    std::abort(); /* not reached */
+}
+
+/* Run the current fiber until it waits. */
+static __attribute__((noinline)) void go_on()
+{
+    fiber &f = fibers[current];
+    if (__builtin_setjmp(scheduler) != 0)
+        return;
+    if (!f.stack.empty())
+        jump(f.place);
+    start(f);
 }
 
 void emulated_barrier()
@@ -60,13 +94,16 @@ static void run_flat()
     ((void (*)(vjpi_cuda_flat))(uintptr_t)kernel)(flat);
 }
 
+/* A fiber serves a thread of one block after the other. */
 static void run_thread()
 {
-    if (is_flat)
-        run_flat();
-    else
-        ((void (*)(vjpi_cuda_loop))(uintptr_t)kernel)(*argument);
-    wait_as(DONE);
+    for (;;) {
+        if (is_flat)
+            run_flat();
+        else
+            ((void (*)(vjpi_cuda_loop))(uintptr_t)kernel)(*argument);
+        wait_as(DONE);
+    }
 }
 
 [[noreturn]] static void give_up(const char *why)
@@ -98,7 +135,7 @@ static void run_ready(unsigned threads)
             continue;
         current = i;
         threadIdx = { i % blockDim.x, i / blockDim.x };
-        swapcontext(&scheduler, &fibers[i].context);
+        go_on();
     }
 }
 
@@ -119,18 +156,12 @@ static void release(unsigned threads)
         give_up("some threads wait for others that do not come");
 }
 
-static void run_block(unsigned threads)
+static void run_block(unsigned threads, size_t shared)
 {
-    std::memset(emulated_shared, 0xff, sizeof(emulated_shared));
+    std::memset(emulated_shared, 0xff, shared);
     for (unsigned i = 0; i < threads; i++) {
-        fiber &f = fibers[i];
-        f.stack.resize(1 << 17);
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.data();
-        f.context.uc_stack.ss_size = f.stack.size();
-        makecontext(&f.context, run_thread, 0);
-        f.state = READY;
-        f.exchanges = 0;
+        fibers[i].state = READY;
+        fibers[i].exchanges = 0;
     }
     for (;;) {
         run_ready(threads);
@@ -141,16 +172,18 @@ static void run_block(unsigned threads)
 }
 
 void emulate_launch(const void *what, const vjpi_cuda_loop *loop, int flat, int64_t blocks,
-                    uint32_t x, uint32_t y)
+                    uint32_t x, uint32_t y, size_t shared)
 {
     kernel = what;
     argument = loop;
     is_flat = flat;
     blockDim = { x, y };
+    if (shared > sizeof(emulated_shared))
+        give_up("it asks for too much shared memory");
     if (fibers.size() < x * y)
         fibers.resize(x * y);
     for (int64_t block = 0; block < blocks; block++) {
         blockIdx = { (unsigned)block, 0 };
-        run_block(x * y);
+        run_block(x * y, shared);
     }
 }
