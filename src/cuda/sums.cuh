@@ -95,7 +95,7 @@ INLINE void reduce_packs(const pack<T, N> *from, int step, int count, T (&sum)[N
 /* ---- blocks and clusters of blocks -------------------------------------------------------- */
 
 /* Over all threads that share a row; each of them gets the result. Result `number` of a kernel has
- * shared memory of its own, so that nobody has to wait until the one before it is read. In a
+ * shared memory of its own, so that no thread waits until the previous one is read. In a
  * cluster, all blocks are known to run. */
 template <bool MAX, int COUNT, int BLOCKS, int WARPS>
 INLINE T reduce_row(const vjpi_cuda_loop &loop, int number, T mine)
