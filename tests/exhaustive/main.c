@@ -218,8 +218,10 @@ int main(int argc, char **argv)
             threads = atoi(argv[++i]);
         else if (strcmp(argv[i], "--markdown") == 0)
             markdown = 1;
-        else
+        else if (results == NULL && argv[i][0] != '-')
             results = argv[i];
+        else
+            threads = 0; /* not understood */
     }
     if (results == NULL || threads < 1) {
         fprintf(stderr, "usage: exhaustive [--only TEXT] [--threads N] RESULTS\n"
