@@ -92,7 +92,9 @@ def test_enable():
     for a, b in zip(ours, own):
         torch.testing.assert_close(a, b)
     after = vjp.torch.report()
-    assert all(after[name].taken > before[name].taken for name in before)
+    for name in ("threshold_backward", "sigmoid_backward", "hardsigmoid_backward",
+                 "_softmax_backward_data"):
+        assert after[name].taken > before[name].taken
     # float32 from bfloat16: PyTorch's softmax does it in one kernel on a GPU
     assert after["_softmax_backward_data"].passed_on > before["_softmax_backward_data"].passed_on
 
