@@ -43,7 +43,7 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
 #define OPT(name, variable, ...)                            \
     UNUSED const int has_##name = (int)(facts >> tensor & 1); \
-    IN(name, variable)
+    IN(name, variable, __VA_ARGS__)
 #define ATTR_FACT(name) UNUSED const int is_##name = (int)(facts >> (VJPI_ATTR_FACTS + attr) & 1);
 #define HINT(name, ...) attr++;
 #define CHOICE(name, ...)    \

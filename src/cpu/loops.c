@@ -21,6 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
  * numbers are constant; ONCE: no unrolling. */
 #if defined(__clang__)
 #define ONCE _Pragma("clang loop unroll(disable)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* loops that are already gone cannot be unrolled */
 #define UNROLL _Pragma("clang loop unroll_count(8)")
 #define EVERY _Pragma("clang loop unroll(full)")
 #else

@@ -141,13 +141,13 @@ static const example examples[] = {
       from_src_then_dst,
       { .use_dst = 1 },
       0,
-      { 0 } },
+      { 0 }, 0 },
     { "hard sigmoid",
       dnnl_graph_op_hard_sigmoid_backward,
       set_hard_sigmoid,
       { .alpha = 0.25, .beta = 0.5 },
       0,
-      { 0 } },
+      { 0 }, 0 },
 #define FORWARD(name, kind, set, ...) \
     { name, dnnl_graph_op_##kind, set, { __VA_ARGS__ }, 0, { 0 }, 1 }
 #define BACKWARD(name, kind, set, ...) \
