@@ -4,6 +4,9 @@
 # wheel.sh VENV [OPTION...] - build the Python sdist and, from it, the wheel, in build/dist. Options
 # are CMake's. The wheel serves every Python from 3.10 on; auditwheel adds the OpenMP runtime and
 # names the oldest glibc that the wheel runs with.
+#
+# vjp.torch is built with the headers of VJP_TORCH_DIR, the folder of a package torch, or else of the
+# torch that PYTHON has: the build itself is isolated and sees neither.
 set -eu
 cd "$(dirname "$0")/.."
 venv=$1
@@ -12,6 +15,17 @@ options=
 for option in "$@"; do
     options="$options --config-setting=cmake.define.${option#-D}"
 done
+
+torch=${VJP_TORCH_DIR-}
+[ -n "$torch" ] || torch=$("${PYTHON:-python3}" -c 'import importlib.util, pathlib
+spec = importlib.util.find_spec("torch")
+folder = pathlib.Path(spec.origin).parent if spec else pathlib.Path("none")
+print(folder if (folder / "include/torch/csrc/stable/c/shim.h").exists() else "")')
+if [ -n "$torch" ]; then
+    options="$options --config-setting=cmake.define.VJP_TORCH_DIR=$torch"
+else
+    echo "no torch of 2.10 or newer (VJP_TORCH_DIR): the wheel is built without vjp.torch"
+fi
 
 rm -rf build/dist
 # shellcheck disable=SC2086 # a list of options

@@ -8,19 +8,25 @@ from pathlib import Path
 EXAMPLE = Path(__file__).parents[3] / "examples/python/gpt.py"
 
 
-def loss(*options):
-    """What the last of a few steps prints."""
+def output(*options):
     run = subprocess.run([sys.executable, str(EXAMPLE), "--steps", "4", *options], check=True,
                          capture_output=True, text=True)
-    assert "--enable" not in options or "gelu_backward: " in run.stdout
-    return float(re.search(r"-> ([0-9.]+)", run.stdout)[1])
+    assert re.search(r"[0-9.]+ ms per step, [0-9]+ tokens/s, [0-9]+ MiB", run.stdout)
+    return run.stdout
+
+
+def loss(text):
+    """Of the last step."""
+    return float(re.search(r"-> ([0-9.]+)", text)[1])
 
 
 def test_the_small_gpt_learns_the_same_with_and_without_vjp():
-    expected = loss()
-    for options in (("--activations", "vjp"), ("--enable",)):
-        assert abs(loss(*options) - expected) < 1e-3
+    expected = loss(output("--deterministic"))
+    ours, replaced = output("--activations", "vjp"), output("--enable")
+    assert abs(loss(ours) - expected) < 1e-3 and abs(loss(replaced) - expected) < 1e-3
+    assert "gelu_backward: " in replaced
+    assert re.search("bits.* equal: softmax, gelu, cross_entropy, rms_norm", ours)
 
 
 def test_the_small_gpt_learns_on_two_processes():
-    assert loss("--activations", "vjp", "--ddp", "2") < 5.5
+    assert loss(output("--activations", "vjp", "--ddp", "2")) < 5.5

@@ -90,7 +90,8 @@ class Pair:
         tensors = [grads[i] if kind == GRADIENT else next(saved) for kind, i in self.sources]
         if grads[self.differentiable] is None:
             return (None,) * len(self.gradient_of)
-        _refuse_forward_mode(self.back, tensors)
+        if forward_ad._current_level >= 0:
+            _refuse_forward_mode(self.back, tensors)
         needed = ctx.needs_input_grad[2:]
         kwargs = {**ctx.settings, **self.fixed}
         for want, inputs in self.optional_gradients:
@@ -112,9 +113,8 @@ def _has_tangent(tensor):
 
 
 def _refuse_forward_mode(op, tensors):
-    """PyTorch would drop the tangents in silence."""
-    if forward_ad._current_level < 0: # nothing is differentiated forward
-        return
+    """Where forward_ad._current_level is 0 or more, which it is while something is differentiated
+    forward: PyTorch would drop the tangents in silence."""
     if any(tensor is not None and _has_tangent(tensor) for tensor in tensors):
         raise NotImplementedError(f"{op.name}: vjp computes vector-Jacobian products; it has no "
                                   "forward-mode derivatives")
@@ -128,13 +128,25 @@ def _call_below(target, tensors, kwargs):
         return target(*tensors, **kwargs)
 
 
+def _plain_keysets():
+    """{keys of tensors on one device with which nothing but autograd is done: those of the device}"""
+    pairs = (("CPU", "AutogradCPU"), ("CUDA", "AutogradCUDA"))
+    keysets = ([_C.DispatchKeySet(getattr(_C.DispatchKey, key)) for key in pair] for pair in pairs)
+    return {(device | autograd).raw_repr(): device for device, autograd in keysets}
+
+
 def _below(op):
     """The operator as its Autograd kernel calls it."""
     target = getattr(torch.ops.vjp, op.name).default
+    redispatch = target._handle.redispatch_boxed # target.redispatch without a call in Python
+    plain = _plain_keysets()
 
     def below(keyset, inputs, kwargs):
+        device = plain.get(keyset.raw_repr())
+        if device is not None: # the kernel in C++ is next: no call in between needs a guard
+            return redispatch(device, *inputs, **kwargs)
         with _C._AutoDispatchBelowAutograd():
-            return target.redispatch(keyset & _C._after_autograd_keyset, *inputs, **kwargs)
+            return redispatch(keyset & _C._after_autograd_keyset, *inputs, **kwargs)
     return below
 
 
@@ -179,7 +191,8 @@ def _unary(pair, below):
     def backward(ctx, grad):
         saved, = ctx.saved_tensors
         tensors = (grad, saved) if gradient_first else (saved, grad)
-        _refuse_forward_mode(pair.back, tensors)
+        if forward_ad._current_level >= 0:
+            _refuse_forward_mode(pair.back, tensors)
         if torch.is_grad_enabled(): # create_graph=True
             return None, None, second.Backward.apply(pair, settings, *tensors)
         return None, None, _call_below(backward_op, tensors, settings)
@@ -196,7 +209,8 @@ def kernel(op, back):
     apply = _function(back, *(_unary if is_unary else _general)(pair, below))
 
     def choose(keyset, *inputs, **kwargs):
-        _refuse_forward_mode(op, inputs)
+        if forward_ad._current_level >= 0:
+            _refuse_forward_mode(op, inputs)
         if not torch.is_grad_enabled() or not _C._any_requires_grad(*inputs):
             return below(keyset, inputs, kwargs)
         if not is_unary:
@@ -219,7 +233,8 @@ def refusing_kernel(op):
     apply = _function(op, forward, backward)
 
     def choose(keyset, *inputs, **kwargs):
-        _refuse_forward_mode(op, inputs)
+        if forward_ad._current_level >= 0:
+            _refuse_forward_mode(op, inputs)
         if not torch.is_grad_enabled() or not _C._any_requires_grad(*inputs):
             return below(keyset, inputs, kwargs)
         return apply(keyset, kwargs, *inputs)
