@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.c - cases of an elementwise operator: one long row of elements chosen to hurt. */
+/* values.c - cases of an elementwise operator: one long row of numerically difficult elements. */
 #include <math.h>
 #include <stdlib.h>
 

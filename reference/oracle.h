@@ -21,7 +21,7 @@ typedef enum oracle_domain {
     ORACLE_FRACTION
 } oracle_domain;
 
-/* oracle_visit - told the value and the bound of element `index`, in dense order, of `output`
+/* oracle_visit - receives the value and the bound of element `index`, in dense order, of `output`
  * (counted from 0 among the outputs). */
 typedef void (*oracle_visit)(void *user, int32_t output, int64_t index, long double value,
                              bound within);

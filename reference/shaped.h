@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shaped.h - problems from tables of shapes, for whatever operators there are.
+/* shaped.h - problems from tables of shapes, for every operator.
  *
  * A row of a table is for one kind of operator, and makes one problem. The operators of that kind take
  * turns; where there are more of them than rows, some are left out: what depends on the size of a tensor

@@ -107,8 +107,8 @@ static void a_run_does_not_call_malloc(void **state)
     vjp_context_destroy(ctx);
 }
 
-/* GNU's OpenMP allocates a team of threads when it is asked for one of another size than before.
- * LLVM's allocates whenever it starts work, and is not asked. */
+/* GNU's OpenMP allocates a team of threads when the team size changes. LLVM's allocates whenever it
+ * starts work, and is not tested. */
 static void runs_of_more_and_fewer_tasks_do_not_call_malloc(void **state)
 {
     (void)state;

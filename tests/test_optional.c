@@ -165,7 +165,7 @@ static void outputs_not_wanted_on_many_threads(void **state)
     shaped_free(&busy);
 }
 
-/* Partial sums that nobody wants would take a workspace. */
+/* Partial sums of an output that is left out would need a workspace. */
 static void sums_not_wanted_are_not_computed(void **state)
 {
     (void)state;

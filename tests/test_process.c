@@ -100,7 +100,7 @@ static void set_timer(int microseconds)
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* Run until so many signals came in between. */
+/* Run until that many signals have arrived. */
 static void run_among_signals(trial *t, vjp_context *ctx, trial_result wanted, int wanted_signals)
 {
     enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_same_bits.c - one problem, one result: for every instruction set, any number of threads,
- * tasks in any order, and whatever floating-point mode the caller is in.
+ * tasks in any order, and any floating-point mode of the caller.
  *
- * What all are compared with is the scalar code on one thread in the default mode.
+ * The reference is the scalar code on one thread in the default mode.
  */
 #include <stdatomic.h>
 #include <stdio.h>

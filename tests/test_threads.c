@@ -250,7 +250,7 @@ static void a_stack_of_64_kib_is_enough(void **state)
     (void)state;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1;
-#if !defined(__OPTIMIZE__) /* such code wants several times the room */
+#if !defined(__OPTIMIZE__) /* such code needs several times the stack */
     skip();
 #endif
     if (UNIT_SANITIZED)

@@ -11,7 +11,7 @@ INLINE float near_inverse(float a)
 }
 #endif
 
-/* The shared memory that a launch asks for. */
+/* The shared memory that a launch requests. */
 INLINE char *dynamic_shared()
 {
     extern __shared__ uint4 shared[];

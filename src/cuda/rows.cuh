@@ -79,7 +79,7 @@ template <class Op, int N> INLINE bool any_live(const row_numbers<Op, N> &rows, 
     return live;
 }
 
-/* What the formula is told of one element. */
+/* What the formula gets for one element. */
 template <class Op> struct element_numbers {
     one::V in[Op::nin], values[Op::nvalues + 1], index;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signature.cuh - what the compiler is to know of an operator: constants made from ops.def. */
 
-/* How the elements of a tensor are stored, by the words of ops.def. Row operands are converted when
- * they are read, whatever they are. */
+/* How the elements of a tensor are stored, by the words of ops.def. Row operands of any dtype are
+ * converted when they are read. */
 enum {
     SAME_DTYPE,
     MIXED_DTYPE, /* decided per tensor, at run time */

@@ -26,7 +26,7 @@ struct emulated_dim {
 
 extern emulated_dim threadIdx, blockIdx, blockDim;
 
-/* emulated_shared - what a launch asked for, full of NaN when a block begins. */
+/* emulated_shared - what a launch requested, filled with NaN when a block begins. */
 extern char emulated_shared[];
 
 /* __syncthreads, and the exchange behind __shfl_xor_sync; both wait for the other threads. */

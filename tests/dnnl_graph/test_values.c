@@ -84,7 +84,7 @@ static void nxc(dnnl_graph_op_t op)
     set_str(op, dnnl_graph_op_attr_data_format, "NXC");
 }
 
-/* The length that goes with a string does not count, as in oneDNN: its NUL ends it. */
+/* The length passed with a string is ignored, as in oneDNN: its NUL ends it. */
 static void ncx(dnnl_graph_op_t op)
 {
     assert_ok(dnnl_graph_op_set_attr_str(op, dnnl_graph_op_attr_data_format, "NCX", 1));

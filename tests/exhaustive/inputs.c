@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c - f32: every finite input with one gradient of each kind, half of them drawn anew for
  * every input. The slope is a long double's; what comes within 2 % of the bound, and every new
- * worst, is for MPFR. */
+ * worst, are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -136,7 +136,7 @@ static void create_refuses_an_output_that_repeats(void **state)
     (void)state;
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, shape, (const ptrdiff_t[]){ 0, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, shape, (const ptrdiff_t[]){ 1, 0 }));
-    /* InfiniCore misses this one: a dim of 1 stands before the one that repeats. */
+    /* InfiniCore misses this one: a dim of 1 precedes the one that repeats. */
     EXPECT(BAD_TENSOR_STRIDES, create_output(3, leading, (const ptrdiff_t[]){ 52, 0, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, small, (const ptrdiff_t[]){ 1, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, small, (const ptrdiff_t[]){ 2, -1 }));

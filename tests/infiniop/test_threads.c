@@ -158,7 +158,7 @@ static void a_new_thread_starts_on_the_cpu(void **state)
 
 /* ---- a small stack ------------------------------------------------------------------------ */
 
-/* Every operator in a dtype, of a few elements and of so many that OpenMP has work to do. */
+/* Every operator in a dtype, with few elements, and with enough for OpenMP threads. */
 static void *live_on_a_small_stack(void *arg)
 {
     enum { ROOM = 5000 * 64 * 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tiled.h - memory for tensors of thousands of millions of 16-bit elements, without having it.
+/* tiled.h - the appearance of memory for tensors of billions of 16-bit elements.
  *
  * One window of some 64 MiB is mapped again and again, so that most of the tensor repeats. Its
  * length is a prime number of pages: no power of two is a multiple of it, and an index that lost
@@ -32,7 +32,8 @@ typedef struct zone {
     int64_t begin, end;
 } zone;
 
-/* tiled_zones - the zones of so many elements, in order; returns how many there are. */
+/* tiled_zones - the zones of a tensor of that many elements, in order; returns how many there are.
+ */
 int tiled_zones(int64_t count, zone zones[TILED_MOST_ZONES]);
 
 /* tiled_open - zeros. Ends the program if the system does not have the address space. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_charts.c - the charts of `vjp bench --html` and of the docs: nothing is cut off or drawn
- * over, figures are those of the lines, and colours can be told apart. */
+ * over, figures are those of the lines, and colours can be distinguished. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ static bool parse_bytes(const void *bytes, size_t size, vjp_tensor *tensor, char
     return ok;
 }
 
-/* A header of this dict, then so many zeros. */
+/* A header with this dict, then that many zeros. */
 static bool parse_dict(int major, const char *dict, size_t data, vjp_tensor *tensor, char *reason)
 {
     char file[2 * HEADER_SIZE] = { 0 };

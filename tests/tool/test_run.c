@@ -152,7 +152,7 @@ static void check_output(const trial *t, int32_t index)
     free(file);
 }
 
-/* An output is wider than any input says: one that a slope goes with follows the slope. */
+/* An output is wider than any input says: one that belongs to a slope follows the slope. */
 static bool needs_wide(const problem *p)
 {
     bool follows = false, differs = false;

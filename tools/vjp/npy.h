@@ -48,7 +48,7 @@ typedef struct npy_input {
     const void *data;    /* aligned to its elements */
     void *mapped, *read; /* the whole file: one of the two */
     size_t size;
-    void *aligned; /* a copy of the data, if they lie askew in the file */
+    void *aligned; /* a copy of the data, if it is misaligned in the file */
 } npy_input;
 
 /* npy_open - open a file, or "-" for standard input. What is no regular file, such as a pipe, is

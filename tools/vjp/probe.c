@@ -246,7 +246,7 @@ static bool all_bytes(const unsigned char *bytes, size_t size, unsigned char val
     return true;
 }
 
-/* NaNs in the workspace: sums that start from what lies there show it. */
+/* NaNs in the workspace: a sum that starts from stale memory shows it. */
 bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
 {
     size_t size = vjp_plan_workspace_size(plan), lead = MARGIN + t->number % 16;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* temporary.h - a file that is to appear whole or not at all.
  *
- * Until then it has no name, where the file system can do that (O_TMPFILE): it goes with the process,
- * whatever ends that. Elsewhere it has a hidden name beside its target, removed when the process
- * exits or gets a signal that can be caught. Only SIGKILL and a loss of power leave it behind. */
+ * Until then it has no name, where the file system can do that (O_TMPFILE): it disappears with the
+ * process, however that ends. Elsewhere it has a hidden name beside its target, removed when the
+ * process exits or gets a signal that can be caught. Only SIGKILL and a loss of power leave it
+ * behind. */
 #ifndef VJP_TEMPORARY_H
 #define VJP_TEMPORARY_H
 

@@ -65,13 +65,13 @@ struct object *fake_add(enum kind kind, char *memory, size_t size);
 /* The object if it is alive, of this kind and of the current context; else NULL. */
 struct object *fake_find(enum kind kind, const void *handle);
 
-/* The block, of any context, in which these bytes lie. */
+/* The block, of any context, that contains these bytes. */
 struct object *fake_find_memory(enum kind kind, const char *first, size_t size);
 
 /* NULL: answers `otherwise`. */
 cuda_result fake_drop(struct object *object, cuda_result otherwise);
 
-/* What a call begins with: the answer that the environment wants; a context; a stream of it. */
+/* The start of every call: the status set in the environment; a context; a stream of it. */
 cuda_result fake_begin(const char *function);
 cuda_result fake_begin_in_context(const char *function);
 cuda_result fake_begin_on_stream(const char *function, cuda_stream stream);
