@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.c - what the outputs of a case are, and what else may pass for them. */
+/* answers.c - the outputs of a case, and the range of values that are accepted. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_emulated.c - the CUDA kernels themselves, run on the CPU (cuda/emulate.h), against the
- * CPU's own: the same bits where there is no sum, next to the same numbers where there is one.
+ * CPU's own: the same bits where there is no sum, nearly the same numbers where there is one.
  * Nothing but outputs is written. Needs no GPU.
  */
 #include <math.h>

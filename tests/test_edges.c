@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_edges.c - the values where an elementwise formula breaks first, a test for each rule.
+/* test_edges.c - edge values of elementwise formulas, a test for each rule.
  *
  * Every pair is tried in every dtype that holds it, on every instruction set, in a tensor long
  * enough to have both whole vectors and a tail.

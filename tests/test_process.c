@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process.c - the library in a process to which things happen: a child forked after a parallel
- * run, and signals in the middle of one.
+/* test_process.c - a child forked after a parallel run, and signals during one.
  */
 #define _DEFAULT_SOURCE
 

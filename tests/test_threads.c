@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_threads.c - the library among threads: one plan on many of them at once, a thousand that
- * make plans, and one with a small stack.
+/* test_threads.c - one plan on many threads at once, a thousand threads that create plans, and a
+ * thread with a small stack.
  */
 #define _DEFAULT_SOURCE
 

@@ -6,7 +6,7 @@ import torch
 
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 aten = torch.ops.aten
-SIXTH = torch.tensor(1 / 6).item()  # as vjp takes it, and as PyTorch has it: rounded to f32
+SIXTH = torch.tensor(1 / 6).item()  # rounded to f32, in vjp and in PyTorch
 
 
 @dataclass

@@ -2,7 +2,7 @@
 /* settings.c - the settings of the whole library and its version.
  *
  * There are no caches, dumps or messages to configure: values are checked, kept and reported, so
- * that programs which set them go on to run.
+ * that programs that set them keep working.
  */
 #include "internal.h"
 

@@ -158,7 +158,7 @@ template <int I, class Op, int N> INLINE auto &pack_of(const packs<Op, N, I + 1>
     return all.last;
 }
 
-/* Operand addresses as a block or a thread has them; which row it is, and where along it. */
+/* The operand addresses of a block or a thread; its row, and its position along it. */
 struct place {
     char *at[VJPI_MAX_TENSORS];
     int64_t row, index, causal;

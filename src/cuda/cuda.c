@@ -31,7 +31,8 @@ static const cuda_context *state_of(const vjp_context *ctx)
 
 /* ---- errors and devices ------------------------------------------------------------------- */
 
-/* Keep the error for vjp_context_error, and take it from those that the caller would see next. */
+/* Keep the error for vjp_context_error, and clear it, so that the caller's next CUDA call does not
+ * return it. */
 static vjp_status device_error(vjp_context *ctx, cudaError_t error)
 {
     if (error == cudaSuccess)

@@ -44,7 +44,7 @@ typedef struct vjpi_cuda_loop {
     void *arrays;          /* [row inputs, then row values][row] of the compute type */
     int64_t all_rows;      /* of the data */
     int64_t length;        /* of the axis */
-    int64_t causal_shift;  /* a causal row ends so far behind its own position + 1 */
+    int64_t causal_shift;  /* a causal row ends this far after its own position + 1 */
     vjpi_cuda_axis x, y;
     int32_t nkept, nouter;
     vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last one varies fastest */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.c - how large blocks and grids are. Depends on shapes, strides and dtypes, and on whether
- * the addresses allow vectors: so does the order in which a sum is made. */
+/* shapes.c - the sizes of blocks and grids. They depend on shapes, strides and dtypes, and on
+ * whether the addresses allow vectors; so does the order of additions in a sum. */
 #include <string.h>
 
 #include "cuda/stage.h"
@@ -71,7 +71,7 @@ static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_laun
     launch->blocks = cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
 }
 
-/* More blocks than 32 bits count are too many for a launch, too: the caller refuses them. */
+/* More blocks than fit in 32 bits are too many for a launch as well: the caller refuses them. */
 static void set_blocks(int64_t xblocks, int64_t yblocks, int64_t others, vjpi_cuda_launch *launch)
 {
     launch->loop.xblocks = (uint32_t)xblocks;

@@ -76,7 +76,7 @@ typedef struct vjpi_cuda_launch {
     uint32_t cluster;    /* blocks of a cluster */
     size_t shared;       /* bytes requested; kernels may have a few more */
     bool flat;           /* its argument is a vjpi_cuda_flat, made from the loop */
-    vjpi_cuda_loop loop; /* its argument; the addresses are the caller's to fill in */
+    vjpi_cuda_loop loop; /* its argument; the caller fills in the addresses */
 } vjpi_cuda_launch;
 
 /* stages.c: the stages of a call, and its workspace. kernels, set and limits are filled in. */
@@ -89,7 +89,8 @@ bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
  * where vectors do. */
 void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                      bool exact, vjpi_cuda_launch *launch);
-/* Can a row or column kernel hold n elements along the axis? Asks for kind and elements alone. */
+/* Can a row or column kernel hold n elements along the axis? Depends only on the kind and the
+ * elements. */
 bool vjpi_cuda_can_hold(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n);
 /* How many vectors of each input a thread can hold. */
 int32_t vjpi_cuda_held_most(const vjpi_cuda_plan *plan);

@@ -26,7 +26,7 @@ INLINE V softmax_stats(V most, V s, V scale)
     return pick(gt(most, k(-(T)INFINITY)), absolute(scale) * most, most) + log_of(s);
 }
 
-/* What a row of cross-entropy comes to: the label's exponential and those of the others, relative to
+/* The parts of a row of cross-entropy: the label's exponential and those of the others, relative to
  * the row's maximum, and their sum. */
 typedef struct entropy {
     V most, own, rest, sum, log_sum;

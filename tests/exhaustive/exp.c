@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exp.c - the library's own exponential, and the sigmoid's slope before diff_dst is multiplied in:
- * every float that they are asked for, and 2^28 doubles.
+ * every float that they are called with, and 2^28 doubles.
  *
- * Compiled once for each compute type with VJPI_COMPUTE_F64 set, against the very text that the
- * kernels are made of. Errors are in ULP of the exact value, as if exponents had no limits.
+ * Compiled once for each compute type with VJPI_COMPUTE_F64 set, from the same source as the
+ * kernels. Errors are in ULP of the exact value, as if exponents had no limits.
  *
  * Where exp(-|x|) is a normal number the result is slope * diff_dst, rounded once. A relative error
  * of k * 2^-24 (f64: 2^-53) of the slope then makes one of less than k + 0.5 ULP of the result,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c - threads that take the blocks of a job, and a bar that says how far they are. */
+/* work.c - threads that take the blocks of a job, and a progress bar. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_plan.c - plans of arbitrary descriptors, and the check of arbitrary addresses; no data.
  *
- * The input starts from an operator with dense tensors that fit, and then bends any part of it:
+ * The input starts from an operator with dense tensors that fit, and then changes any part of it:
  * names, counts, attributes, dtypes, ranks, dims, strides, struct sizes. A refusal has a status, a
  * reason and no plan; a plan keeps the promises that can be tested without running it: its
  * workspace, outputs that repeat no element, addresses that do not overlap.

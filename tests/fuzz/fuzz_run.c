@@ -3,8 +3,8 @@
  *
  * The input chooses operator, dtypes, shape, attributes, strides, sharing and values. Whatever the
  * library accepts must touch nothing but the outputs, keep its stated bounds, and have the same
- * bits with every instruction set, in any order of the tasks and with streamed stores. (There are
- * several tasks only in a build with VJP_TASK_ELEMENTS, as the preset fuzz has it.)
+ * bits with every instruction set, in any order of the tasks and with non-temporal stores. (There
+ * are several tasks only in a build with VJP_TASK_ELEMENTS, as the preset fuzz has it.)
  */
 #include "base.h"
 #include "bytes.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - tensors of 2^31 + 7 and 2^32 + 1 elements run right to the last element.
+/* main.c - tensors of 2^31 + 7 and 2^32 + 1 elements are computed correctly to the last element.
  *
  *     large [OPERATOR]...    by default all; with --quick one layout of 2^31 + 7 elements of one
  *                            operator of each kind
  *
  * Every operator, in rows of every kind and with a transposed gradient, on memory that repeats
- * (tiled.h) and so takes some 200 MiB, though it may seem to be 2 GiB. What is right is found
+ * (tiled.h) and so takes about 200 MiB, though it may appear as 2 GiB. Expected values are found
  * without large indices: elements where an index needs one more bit are computed again in a small
  * tensor, and sums are of small integers, exact in any order. `vjp check --large` does the same
  * with memory that does not repeat, where there is enough.

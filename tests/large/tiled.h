@@ -4,8 +4,8 @@
  * One window of some 64 MiB is mapped again and again, so that most of the tensor repeats. Its
  * length is a prime number of pages: no power of two is a multiple of it, and an index that lost
  * its upper bits leads to another element of the window. Around the places where indices and
- * offsets need one more bit, and at both ends, lie zones: memory of their own, behind which every
- * element can be told from all others. Behind the last page nothing may be touched.
+ * offsets need one more bit, and at both ends, there are zones with memory of their own, in which
+ * every element differs from all others. Nothing after the last page may be touched.
  */
 #ifndef VJP_TESTS_TILED_H
 #define VJP_TESTS_TILED_H

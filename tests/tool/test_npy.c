@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_npy.c - the reader of .npy files on bytes in memory: what NumPy writes and has written, each
- * way to be malformed with its sentence, every file cut short, and files with bytes changed. */
+ * kind of malformed file with its message, every file truncated, and files with bytes changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

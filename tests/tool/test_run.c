@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run.c - `vjp run` gives what the library gives: every operator and dtype, random shapes and
- * attributes, every version of the format, both orders; and what it makes of its options. */
+ * attributes, every version of the format, both orders; and its options. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - vjp run: run an operator on .npy files.
  *
- * Beside the fixed options, an operator's tensors and attributes are options by their names. The
+ * Besides the fixed options, an operator's tensors and attributes are options by their names. The
  * call is made in steps; the first that fails ends it, and everything that was opened is closed. */
 #include <inttypes.h>
 #include <stdlib.h>

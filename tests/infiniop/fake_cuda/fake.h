@@ -4,7 +4,7 @@
  * Device memory is host memory under an address that the host cannot use, so that a copy which
  * bypasses the driver crashes. Streams are done at once; a capturing one keeps copies and memsets,
  * and a graph does them when it is launched. Calls need a current context and live handles, as the
- * real ones do. The environment steers it, read at each call:
+ * real ones do. Environment variables control it, read at each call:
  *
  *   FAKE_CUDA_DEVICES=n              how many devices there are, up to 8; 3 if it is not set
  *   FAKE_CUDA_FAIL=cuInit:100        the function answers that number */
