@@ -83,5 +83,5 @@ static void close_chosen(void *state)
     free(s);
 }
 
-const method chosen_method = { "2^30 points chosen to hurt", blocks, open_chosen, block,
+const method chosen_method = { "2^30 adversarial points", blocks, open_chosen, block,
                                close_chosen, bench_where };

@@ -164,9 +164,9 @@ static void where(const job *j, const worst *w, char text[WHERE_TEXT])
 #if VJPI_COMPUTE_F64
 const part parts_f64[PARTS] = {
     { "exp", OPERATOR, VJP_F64,
-      { "2^28 points chosen to hurt", blocks, open_exp, exp_block, close_exp, where }, 0 },
+      { "2^28 adversarial points", blocks, open_exp, exp_block, close_exp, where }, 0 },
     { OPERATOR " use_dst=0, the slope", OPERATOR, VJP_F64,
-      { "2^28 points chosen to hurt, up to 600, any gradient", blocks, open_exp, slope_block,
+      { "2^28 adversarial points, up to 600, any gradient", blocks, open_exp, slope_block,
         close_exp, where }, 1 },
 };
 #else

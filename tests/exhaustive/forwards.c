@@ -106,5 +106,5 @@ static void close_forwards(void *state)
     free(s);
 }
 
-const method forwards_method = { "every input; f64: 2^30 points chosen to hurt", blocks, open_forwards,
+const method forwards_method = { "every input; f64: 2^30 adversarial points", blocks, open_forwards,
                                  block, close_forwards, bench_where };

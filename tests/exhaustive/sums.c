@@ -238,5 +238,5 @@ static void where(const job *j, const worst *w, char text[WHERE_TEXT])
              (int)r.axis);
 }
 
-const method sums_method = { "rows of up to 2^24, made to hurt", blocks, open_sums, block,
+const method sums_method = { "adversarial rows of up to 2^24", blocks, open_sums, block,
                              close_sums, where };
