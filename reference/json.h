@@ -23,7 +23,7 @@
 
 typedef struct json {
     const char *at, *end;
-    const char *error; /* one sentence, NULL if there was no mistake */
+    const char *error; /* a one-line reason; NULL: no error */
 } json;
 
 json json_start(const char *text, size_t size);

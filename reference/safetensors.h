@@ -16,7 +16,7 @@
 #include "vjp/vjp.h"
 
 enum {
-    SAFETENSORS_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a sentence */
+    SAFETENSORS_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a one-line reason */
 };
 
 /* A tensor, dense and row-major, and its elements, which may have any address. */

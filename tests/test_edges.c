@@ -123,7 +123,7 @@ enum {
     PATTERNS = 1 << 16
 };
 
-/* Raw bits, because a NaN does not survive the way through a double as it is. */
+/* Raw bits, because a NaN does not survive a conversion to double unchanged. */
 static void relu_of_patterns(vjp_context *ctx, vjp_dtype dtype, uint16_t *patterns, uint16_t *got)
 {
     problem p = relu(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c - who allocates what and when: the allocator hook, the failure of each allocation,
+/* test_memory.c - what is allocated, and when: the allocator hook, the failure of each allocation,
  * the size of workspaces, and that a run allocates nothing.
  */
 #include <stdlib.h>
@@ -188,8 +188,8 @@ static vjp_status compute_without_context(char *reason)
                        VJP_REASON_SIZE);
 }
 
-/* The first call makes it, or says that there is no memory, and then the next call makes it. The
- * calls after that allocate what they allocate with a context of one's own: a plan. */
+/* The first call creates it, or reports that there is no memory, and then the next call creates it.
+ * Later calls allocate what they allocate with any context: a plan. */
 static void the_default_context_is_made_once(void **state)
 {
     (void)state;

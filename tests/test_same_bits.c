@@ -235,7 +235,7 @@ static void same_constants_in_any_floating_point_mode(void **state)
     trial_close(&t);
 }
 
-/* ---- who runs the tasks ------------------------------------------------------------------- */
+/* ---- parallel-fors ------------------------------------------------------------------------ */
 
 static int64_t tasks_of(int64_t elements, int32_t num_threads)
 {

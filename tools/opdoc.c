@@ -198,7 +198,7 @@ static char *renew_plot(const char *old, const vjp_op_info *op)
     return NULL;
 }
 
-/* A kind of file that an operator has, and how it is made of the one that is there. */
+/* A kind of file that an operator has, and how it is made from the existing one. */
 typedef struct kind {
     const char *ending;
     char *(*renew)(const char *old, const vjp_op_info *op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emulate.h - the words of CUDA that src/cuda/kernels.cu uses, in plain C++: the kernels run on a
+/* emulate.h - the parts of CUDA that src/cuda/kernels.cu uses, in plain C++: the kernels run on a
  * CPU, a fiber for each thread of a block (emulate.cpp). Blocks run one after the other; there are
  * no clusters of them. */
 #ifndef VJP_TESTS_CUDA_EMULATE_H

@@ -36,7 +36,7 @@ static int take_words(bytes *b, char **words)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* In a folder, in memory if that can be: a to d can be read (d is no tensor), x and y written. */
+/* In a folder, in memory if possible: a to d can be read (d is not a tensor), x and y written. */
 static const char readable[] = "abcd", writable[] = "xy";
 static char folder[] = "/dev/shm/vjp-fuzz-XXXXXX", paths[UINT8_MAX + 1][sizeof(folder) + 2];
 

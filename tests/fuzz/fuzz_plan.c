@@ -317,7 +317,7 @@ static void check_workspace(const draft *d, size_t size)
     expect(size <= 256 * 1024 || (double)size <= limit, "the workspace is too large");
 }
 
-/* Addresses that the plan agrees to do not overlap, but for an output in place of an input. */
+/* Addresses that the plan accepts do not overlap, except for an output in place of an input. */
 static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
 {
     void *buffers[TENSORS] = { NULL };

@@ -31,7 +31,7 @@ static void backwards(void *user, int64_t ntasks, vjp_task task, void *arg)
 }
 
 /* For each instruction set that this machine has, one as it is and one whose tasks run backwards
- * and that stores past the caches, as if they could not hold even a small problem. */
+ * and that uses non-temporal stores, as if the caches could not hold even a small problem. */
 typedef struct contexts {
     vjp_context *at[2 * ISAS];
     int32_t count;

@@ -48,7 +48,8 @@ void tensor_set(tensor *t, size_t i, double value);
 
 infiniopTensorDescriptor_t tensor_describe(const tensor *t);
 
-/* Fail unless the storage of t is as it was in `before`, but for the elements that t addresses. */
+/* Fail unless the storage of t is the same as `before`, except for the elements that t addresses.
+ */
 void assert_guards_intact(const tensor *t, const char *before);
 
 infiniopHandle_t cpu_handle(void);

@@ -259,7 +259,7 @@ static void a_handle_needs_a_device_that_is_there(void **state)
     OK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
 }
 
-/* The variable is no parameter of the call, so it is not one that is bad. */
+/* The variable is not a parameter of the call, so the status is not BAD_PARAM. */
 static void a_handle_needs_an_instruction_set(void **state)
 {
     infiniopHandle_t other = handle;

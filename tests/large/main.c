@@ -351,8 +351,8 @@ static int64_t check_window(const giant *g)
     return wrong;
 }
 
-/* The elements that are looked at: all of the zones, but of columns, where each takes a sum over
- * pages far apart, only some. */
+/* The elements that are checked: all of the zones, or only some for columns, where each takes a sum
+ * over pages far apart. */
 static int64_t choose_elements(const giant *g, int64_t **indices)
 {
     zone zones[TILED_MOST_ZONES];

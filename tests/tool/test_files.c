@@ -41,7 +41,7 @@ enum {
     PREPARED = 4
 };
 
-/* d.npy is as it was and nothing else appeared. */
+/* d.npy is unchanged and nothing else appeared. */
 static void assert_untouched(void)
 {
     assert_true(file_is("d.npy", old, sizeof(old)));

@@ -102,7 +102,7 @@ static void a_good_header(void **state)
     }
 }
 
-/* What is written is what NumPy would write, but for the number of blanks; and it is read. */
+/* Files are written as NumPy writes them, except for the number of spaces, and are read back. */
 static void a_written_header(void **state)
 {
     const good *g = *state;

@@ -243,8 +243,8 @@ typedef struct bench_result {
 } bench_result;
 
 /* bench_read_selection - the options --shape, --dtype and --op; says what is wrong with them.
- * bench_wants - whether they want a case of the set. bench_knows - whether an earlier run, which is
- * to be resumed, measured it with the same peers. */
+ * bench_wants - whether they select a case of the set. bench_knows - whether an earlier run, which
+ * is to be resumed, measured it with the same peers. */
 bool bench_read_selection(bench *b);
 bool bench_wants(const bench *b, const bench_result *r);
 bool bench_knows(const bench *b, const bench_result *r);

@@ -58,8 +58,8 @@ static const char *read_stream(int fd, npy_input *input, char sentence[NPY_REASO
     return NULL;
 }
 
-/* The bytes of the file; NULL, or what is wrong. Standard input may be a regular file of which
- * something has been read already: then it is read on. */
+/* The bytes of the file; NULL, or what is wrong. Standard input may be a regular file that has been
+ * read in part: then reading continues there. */
 static const char *load(int fd, npy_input *input, char sentence[NPY_REASON_SIZE])
 {
     struct stat status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool.h - what the commands of the program `vjp` share.
  *
- * A command is a row in main.c and a file of its own. It is handed its arguments parsed against
- * its own table of options; help and errors come from the same table. A command returns the exit
- * status of the program. */
+ * A command is a row in main.c and a file of its own. It gets its arguments parsed against its own
+ * table of options; help and errors come from the same table. A command returns the exit status of
+ * the program. */
 #ifndef VJP_TOOL_H
 #define VJP_TOOL_H
 
