@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.c - what the outputs of a case are, and what else may pass for them. */
+/* answers.c - the outputs of a case, and the range of values that are accepted. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static void keep_exact(void *user, int32_t output, int64_t index, mpfr_srcptr ex
 }
 
 /* NaN, infinities and zeros: the value itself, and nothing else. Other values are there to stay where
- * an input is infinite: MPFR is asked about finite inputs only. */
+ * an input is infinite: MPFR computes only finite inputs. */
 static void keep_oracle(void *user, int32_t output, int64_t index, long double value, bound within)
 {
     const search *s = user;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hard_rows.c - rows chosen to hurt, by what an operator's rows have: labels that lead by far, ends
- * that come early, masks that leave little or nothing. */
+/* hard_rows.c - numerically difficult rows, by the features of an operator's rows: labels that
+ * dominate, rows that end early, masks that leave few elements or none. */
 #include <math.h>
 
 #include "base.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_vectors.py [DIR] - how PyTorch fares on the conformance vectors. README.md says what they
+"""torch_vectors.py [DIR] - check PyTorch against the conformance vectors. README.md says what they
 are; this shows how to use them from Python. Needs torch and safetensors."""
 import collections, json, pathlib, sys
 import torch

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.c - cases of an elementwise operator: one long row of elements chosen to hurt. */
+/* values.c - cases of an elementwise operator: one long row of numerically difficult elements. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -64,7 +64,7 @@ static void add(elements *e, const element *one)
 {
     double g = e->gradient >= 0 ? one->at[e->gradient] : 1;
     for (int32_t i = 0; i < e->ninputs; i++) {
-        /* Outside the range of the forward function, 0 to 1, there is no limit to go by. */
+        /* Outside the range of the forward function, 0 to 1, there is no limit. */
         double x = one->at[e->inputs[i]];
         int outside =
             oracle_home_domain(&e->p, e->inputs[i]) == ORACLE_FRACTION && (x < 0 || x > 1);

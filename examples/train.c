@@ -274,7 +274,7 @@ static int backward(network *net, const float *points, const int *labels)
         int at = i * CLASSES + labels[i];
         net->diff_probs[at] = -1.0f / (BATCH * fmaxf(net->probs[at], FLT_MIN));
     }
-    /* softmax_backward takes diff_dst first, and its axis is 1 unless told otherwise. */
+    /* softmax_backward takes diff_dst first, and its axis is 1 by default. */
     const void *inputs[2] = { net->diff_probs, net->probs };
     void *outputs[1] = { net->diff_logits };
     if (!gradient_run(&net->softmax_backward, inputs, outputs))

@@ -114,7 +114,7 @@ static void find_sums(const query *q, oracle_row row, double *x, scene *s)
     }
 }
 
-/* ---- outputs that are no gradients -------------------------------------------------------- */
+/* ---- outputs that are not gradients ------------------------------------------------------- */
 
 static void visit_value(const query *q, int32_t output, int64_t index, oracle_row row,
                         const scene *s, int counts)

@@ -33,7 +33,7 @@ static shape draw_shape(random_state *random, int32_t least_rank, int64_t room)
 {
     shape s = { draw_rank(random, least_rank), { 0 } };
     int32_t order[VJP_MAX_DIMS];
-    int64_t usual = room > CASE_SMALL ? 16 : 10; /* the first so many of telling_sizes */
+    int64_t usual = room > CASE_SMALL ? 16 : 10; /* how many of telling_sizes, from the first */
     for (int32_t d = 0; d < s.ndim; d++)
         order[d] = d;
     random_shuffle(random, order, s.ndim);

@@ -20,7 +20,7 @@ enum {
  * differ from the others; equal to dtype where they should not. */
 problem case_draw(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t number);
 
-/* case_draw_within - the same, of at most so many elements. */
+/* case_draw_within - the same, with a maximum number of elements. */
 problem case_draw_within(const char *op, vjp_dtype dtype, vjp_dtype wide, uint64_t number,
                          int64_t most_elements);
 

@@ -25,7 +25,7 @@ typedef struct oracle_entry {
     forward_function forward;               /* that gradients flow back through */
     forward_function outputs[3];            /* that are not gradients, in their order */
     forward_function magnitudes[3];         /* of their bounds, or of the terms that cancel in them */
-    forward_function exponent;              /* s->most is its maximum; NULL: it is not asked for */
+    forward_function exponent;              /* s->most is its maximum; NULL: it is not needed */
     forward_function terms[DUAL_SUMS];      /* of the sums over the row */
     forward_function known;                 /* the first sum, as input known_by implies it */
     int known_by;

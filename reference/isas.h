@@ -14,7 +14,7 @@ enum {
 };
 extern const char *const all_isas[ISAS];
 
-/* context_for_isa - a context that uses this very instruction set, NULL if the machine lacks it.
+/* context_for_isa - a context that uses exactly this instruction set, NULL if the machine lacks it.
  * The environment is left as it was. options may be NULL. */
 vjp_context *context_for_isa(const char *isa, const vjp_context_options *options);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.h - reads JSON whose structure the caller knows, from text that need not be trusted.
+/* json.h - reads JSON whose structure the caller knows, from untrusted text.
  *
- * Values are taken in order. The first mistake is kept in `error`; from then on every function
- * takes nothing, so that a caller may check once at the end:
+ * Values are taken in order. The first error is kept in `error`; after that, every function does
+ * nothing, so that a caller may check once at the end:
  *
  *     json j = json_start(text, size);
  *     json_open(&j, '{');
@@ -23,7 +23,7 @@
 
 typedef struct json {
     const char *at, *end;
-    const char *error; /* one sentence, NULL if there was no mistake */
+    const char *error; /* a one-line reason; NULL: no error */
 } json;
 
 json json_start(const char *text, size_t size);

@@ -11,7 +11,7 @@
 
 #include "vjp/vjp.h"
 
-/* What an attribute is for, in fewer words than vjp_attr_role has. */
+/* What an attribute is for, more coarsely than vjp_attr_role. */
 typedef enum attr_role {
     ROLE_SWITCH,   /* a bool or two words: changes the meaning of the inputs or the formula */
     ROLE_CONSTANT, /* a number of the formula */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* named.h - problems written down by hand, as rows of a table. */
+/* named.h - problems listed in a table. */
 #ifndef VJP_REFERENCE_NAMED_H
 #define VJP_REFERENCE_NAMED_H
 

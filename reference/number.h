@@ -55,7 +55,7 @@ static inline number number_normal(number a)
     return isfinite(a) && share < 0x1p-12000L ? 0x1p-12000L : share;
 }
 
-/* Numbers made since a mark are given back; long doubles need not be. */
+/* Numbers made since a mark are released; nothing to do for long doubles. */
 static inline int number_mark(void) { return 0; }
 static inline void number_release(int mark) { (void)mark; }
 

@@ -2,7 +2,7 @@
 /* oracle.h - what the results should be, found independently of the library's formulas.
  *
  * The oracle knows the forward functions and differentiates them with dual numbers in long
- * double; sums are long double too, compensated. A new operator is one line in forward.h. The error
+ * double; sums are long double too, compensated. A new operator is a function and a line in forward/. The error
  * bounds are those that the library's enumeration states.
  */
 #ifndef VJP_REFERENCE_ORACLE_H
@@ -21,7 +21,7 @@ typedef enum oracle_domain {
     ORACLE_FRACTION
 } oracle_domain;
 
-/* oracle_visit - told the value and the bound of element `index`, in dense order, of `output`
+/* oracle_visit - receives the value and the bound of element `index`, in dense order, of `output`
  * (counted from 0 among the outputs). */
 typedef void (*oracle_visit)(void *user, int32_t output, int64_t index, long double value,
                              bound within);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* problem.h - one call of one operator: attributes, tensors, and who shares memory with whom.
+/* problem.h - one call of one operator: attributes, tensors, and which tensors share memory.
  *
  * Also the walk over a tensor's elements in row-major order of its indices ("dense order"), in
  * which tests hold values whatever the layout.

@@ -156,8 +156,8 @@ static bool describe(const reader *r, const entry *e, safetensor *t)
     return true;
 }
 
-/* The list of `count` elements with room for one more: it doubles whenever it is full. NULL if there
- * is no memory; the list is then as it was. */
+/* The list of `count` elements with room for one more: it doubles when it is full. NULL if there is
+ * no memory; the list is then unchanged. */
 static void *with_room(void *list, int64_t count, size_t element_size)
 {
     bool full = (count & (count - 1)) == 0;

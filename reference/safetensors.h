@@ -2,10 +2,10 @@
 /* safetensors.h - named tensors and texts in one file, in the safetensors format: the header's size
  * in 8 bytes, a header in JSON, the elements.
  *
- * Files need not be trusted. As in the format's own reader the data must be covered by the tensors
- * without a gap or an overlap, and no name may come twice. A function that returns false has
- * written one sentence to `reason`, which begins with the file's name and, if it is about one
- * tensor, goes on with the tensor's.
+ * Files are not trusted. As in the format's own reader the data must be covered by the tensors
+ * without a gap or an overlap, and names must be unique. A function that returns false has
+ * written a one-line `reason`, which starts with the file's name and, if it concerns one tensor,
+ * the tensor's.
  */
 #ifndef VJP_REFERENCE_SAFETENSORS_H
 #define VJP_REFERENCE_SAFETENSORS_H
@@ -16,7 +16,7 @@
 #include "vjp/vjp.h"
 
 enum {
-    SAFETENSORS_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a sentence */
+    SAFETENSORS_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a one-line reason */
 };
 
 /* A tensor, dense and row-major, and its elements, which may have any address. */

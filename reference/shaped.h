@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shaped.h - problems from tables of shapes, for whatever operators there are.
+/* shaped.h - problems from tables of shapes, for every operator.
  *
- * A row of a table is for one kind of operator, and makes one problem. The operators of that kind take
- * turns; where there are more of them than rows, some are left out: what depends on the size of a tensor
- * does not depend on the formula.
+ * A row of a table is for one kind of operator, and makes one problem. Rows cycle through the
+ * operators of that kind; where there are more operators than rows, some are left out: what depends
+ * on the size of a tensor does not depend on the formula.
  */
 #ifndef VJP_REFERENCE_SHAPED_H
 #define VJP_REFERENCE_SHAPED_H

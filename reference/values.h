@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values.h - numbers worth trying: ordinary ones, every binade, and the edges of a format. */
+/* values.h - numbers worth testing: ordinary ones, every binade, and the edges of a format. */
 #ifndef VJP_REFERENCE_VALUES_H
 #define VJP_REFERENCE_VALUES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variants.c - see variants.h. A number of the mixed radix that the attributes make up. */
+/* variants.c - see variants.h. A number in the mixed radix of the attributes' counts. */
 #include "variants.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 /* variants.h - an operator with each set of attributes that gives its values another meaning.
  *
  * Taken from the library's enumeration: both values of a bool and both words of a choice, two sets
- * of numbers. Layout names and integers say where things are, not what they are worth, and keep
- * their defaults.
+ * of numbers. Layout names and integers say where data is, not what it means, and keep their
+ * defaults.
  */
 #ifndef VJP_REFERENCE_VARIANTS_H
 #define VJP_REFERENCE_VARIANTS_H

@@ -3,8 +3,8 @@
  *
  * Each lane's result depends on that lane alone, also where a rare case is handled for a whole
  * vector at once: a vector is 1, 4, 8 or 16 lanes, and all must give the same bits. Constants
- * come from the .sollya files. The includer has the words of the lanes, and INLINE, RARE and
- * UNROLL: how its compiler is told. May be included several times. */
+ * come from the .sollya files. The includer defines the vocabulary of the lanes, and INLINE, RARE
+ * and UNROLL for its compiler. May be included several times. */
 #include "formulas/exp.h"
 
 #include "formulas/piecewise.h"
@@ -23,8 +23,9 @@
 
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
- * PER_ROWS: the PER_ROW outputs. in[]: the inputs; values[]: what the passes before left for the
- * row. `part` and `choice` are constant: what is not asked for vanishes. `facts`: limits.h. */
+ * PER_ROWS: the PER_ROW outputs. in[]: the inputs; values[]: the row's results of the passes
+ * before. `part` and `choice` are constant: the compiler removes what they do not need. `facts`:
+ * limits.h. */
 enum { PER_ROWS = 100 };
 
 typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,

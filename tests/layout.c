@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layout.c - the numbers of vjp.h that a compiled program has in it: constants, sizes, places.
  *
- * Valid as C11 and as C++11, and checked by the compiler alone. The numbers stand here a second
- * time on purpose: who changes one breaks programs that are not compiled again, and should have
- * to say so twice. They hold wherever pointers have 64 bits. docs/versioning.md has the rules.
+ * Valid as C11 and as C++11, and checked by the compiler alone. The numbers are repeated here on
+ * purpose: changing one breaks programs that are not recompiled, so it should take two edits. They
+ * hold wherever pointers have 64 bits. docs/versioning.md has the rules.
  */
 #include <vjp/vjp.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_api.c - what the header promises beside results and refusals: version, names, the
+/* test_api.c - what the header promises besides results and refusals: version, names, the
  * enumeration of operators, descriptions of tensors. Contexts and plans: test_contexts.c.
  */
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 
 enum {
     BATCH = 1 << 16,
-    STEP = 4 /* one of so many places of a batch is compared */
+    STEP = 4 /* one position in this many of a batch is compared */
 };
 
 /* ---- one batch of places ------------------------------------------------------------------ */
@@ -211,7 +211,7 @@ static void every_input_with(const problem *p, random_state *random, gradient_ki
     }
 }
 
-/* An operator without a gradient is asked once. */
+/* An operator without a gradient is run once. */
 static int kinds_of_gradients(const problem *p)
 {
     return kind_gradient(p->op) < 0 ? 1 : GRADIENTS;

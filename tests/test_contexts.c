@@ -104,7 +104,7 @@ static void assert_context_made(void)
     vjp_context_destroy(ctx);
 }
 
-/* The environment as it was, to be put back; and set to something else meanwhile. */
+/* The environment, saved to be restored, and changed in between. */
 static char *set_isa(const char *isa)
 {
     const char *was = getenv("VJP_ISA");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_emulated.c - the CUDA kernels themselves, run on the CPU (cuda/emulate.h), against the
- * CPU's own: the same bits where there is no sum, next to the same numbers where there is one.
+ * CPU's own: the same bits where there is no sum, nearly the same numbers where there is one.
  * Nothing but outputs is written. Needs no GPU.
  */
 #include <math.h>
@@ -203,7 +203,7 @@ static void check_output(const trial *t, int32_t i)
     }
 }
 
-/* The bytes of an output that are no element of it are as they were. */
+/* The bytes of an output that belong to no element are unchanged. */
 static void check_around(const trial *t, int32_t i)
 {
     const vjp_tensor *tensor = t->d.given[i];
@@ -329,8 +329,8 @@ static void rows_of_every_size_give_the_same_numbers(void **state)
     try_rows(2056, 8, unit_quick() ? 0 : 40);
 }
 
-/* What the calls above ran: of each dtype, every kind of kernel that some operator has, but for that
- * which takes a cluster of blocks. */
+/* What the calls above ran: of each dtype, every kind of kernel that some operator has, except
+ * those that take a cluster of blocks. */
 static void every_kind_of_kernel_was_run(void **state)
 {
     const int of_clusters = (int)(offsetof(vjpi_cuda_kernels, longer[1]) / sizeof(const void *));

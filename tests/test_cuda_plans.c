@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_plans.c - what every launch of a CUDA plan keeps to, whatever the shape: sizes that the
- * kernels and the device allow. Needs no GPU.
+/* test_cuda_plans.c - limits that every launch of a CUDA plan keeps to, for any shape: sizes that
+ * the kernels and the device allow. Needs no GPU.
  */
 #include "plans.h"
 #include "unit.h"

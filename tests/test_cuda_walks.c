@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_walks.c - the threads of a cluster of blocks share rows and columns such that each
- * element is somebody's, once: the kernels' own index arithmetic (cuda/walk.h). What one block does
- * alone, test_cuda_emulated.c runs. Needs no GPU.
+/* test_cuda_walks.c - the threads of a cluster of blocks share rows and columns so that each
+ * element belongs to exactly one thread: the kernels' own index arithmetic (cuda/walk.h). What one
+ * block does alone, test_cuda_emulated.c runs. Needs no GPU.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_edges.c - the values where an elementwise formula breaks first, a test for each rule.
+/* test_edges.c - edge values of elementwise formulas, a test for each rule.
  *
  * Every pair is tried in every dtype that holds it, on every instruction set, in a tensor long
  * enough to have both whole vectors and a tail.
@@ -123,7 +123,7 @@ enum {
     PATTERNS = 1 << 16
 };
 
-/* Raw bits, because a NaN does not survive the way through a double as it is. */
+/* Raw bits, because a NaN does not survive a conversion to double unchanged. */
 static void relu_of_patterns(vjp_context *ctx, vjp_dtype dtype, uint16_t *patterns, uint16_t *got)
 {
     problem p = relu(0);

@@ -188,7 +188,7 @@ static void softmax_of_a_single_class_has_no_gradient(void **state)
     trial_close(&t);
 }
 
-/* ---- overflow on the way -------------------------------------------------------------------- */
+/* ---- intermediate overflow ------------------------------------------------------------------ */
 
 /* 64 terms of +-size that cancel. The partial sums are of every 32nd term and so of one sign. f16
  * computes in f32, which has room. */

@@ -3,7 +3,7 @@
  * sharing, and over a few large tensors: the results keep the oracle's bounds, are the scalar
  * code's bits, and nothing else in memory changes.
  *
- * New operators and dtypes join by themselves: the grid is what the library enumerates.
+ * New operators and dtypes are included automatically: the grid is what the library enumerates.
  */
 #include <stdlib.h>
 

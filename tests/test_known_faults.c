@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_known_faults.c - faults that gradient kernels of other frameworks had, one test for each,
- * named after the report. What was missing there is asked here of every operator and tensor that
- * it can be asked of. docs/reliability.md tells what each was about.
+ * named after the report. Each is tested with every operator and tensor that it applies to.
+ * docs/reliability.md describes the faults.
  */
 #include <string.h>
 
@@ -193,7 +193,7 @@ static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
     assert_true(asked > 0);
 }
 
-/* An output larger than its gradient, or of negative dims, in a description made by hand. */
+/* An output larger than its gradient, or of negative dims, in a description filled in directly. */
 static void tensorflow_cve_2023_25664_outputs_larger_than_the_gradient(void **state)
 {
     (void)state;
@@ -263,8 +263,8 @@ static void pytorch_issue_195547_a_tensor_smaller_than_the_one_that_bounds_the_l
 }
 
 /* 2^59 + 1 elements of f32 are 4 bytes if their bits are counted in 64 bits, and 2^62 + 1 are if
- * their bytes are. The first fit, and must be known for what they are: tensors that lie 64 bytes
- * apart overlap. The second are refused. */
+ * their bytes are. The first fit, and must be known for what they are: tensors 64 bytes apart
+ * overlap. The second are refused. */
 static void xnnpack_issue_10100_a_size_that_wraps_to_4_bytes(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void check_problem(const problem *p, uint64_t number)
     trial_close(&t);
 }
 
-/* What an operator is asked for a shape: each of its axes, or each shape of a slope. */
+/* The problems of an operator for a shape: each axis, or each shape of a slope. */
 typedef struct asked {
     problem p;
     int32_t ndim;

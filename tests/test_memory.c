@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c - who allocates what and when: the allocator hook, the failure of each allocation,
+/* test_memory.c - what is allocated, and when: the allocator hook, the failure of each allocation,
  * the size of workspaces, and that a run allocates nothing.
  */
 #include <stdlib.h>
@@ -107,8 +107,8 @@ static void a_run_does_not_call_malloc(void **state)
     vjp_context_destroy(ctx);
 }
 
-/* GNU's OpenMP allocates a team of threads when it is asked for one of another size than before.
- * LLVM's allocates whenever it starts work, and is not asked. */
+/* GNU's OpenMP allocates a team of threads when the team size changes. LLVM's allocates whenever it
+ * starts work, and is not tested. */
 static void runs_of_more_and_fewer_tasks_do_not_call_malloc(void **state)
 {
     (void)state;
@@ -188,8 +188,8 @@ static vjp_status compute_without_context(char *reason)
                        VJP_REASON_SIZE);
 }
 
-/* The first call makes it, or says that there is no memory, and then the next call makes it. The
- * calls after that allocate what they allocate with a context of one's own: a plan. */
+/* The first call creates it, or reports that there is no memory, and then the next call creates it.
+ * Later calls allocate what they allocate with any context: a plan. */
 static void the_default_context_is_made_once(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_module.c - a context on CUDA where there is no module beside the library, none that will do,
+/* test_module.c - a context on CUDA where there is no module beside the library, no compatible one,
  * or one whose device fails: a status and a reason, and the CPU is not affected.
  *
  * Copies of the library are opened, each in a folder of its own, so this program is not linked with

@@ -52,8 +52,8 @@ static vjp_status run_without(trial *t, vjp_context *ctx, int32_t missing, left_
     return status;
 }
 
-/* The bits of the other outputs are those of the run with all of them, but for rows whose columns need
- * not be added: their sums may be taken in another order. */
+/* The bits of the other outputs are those of the run with all of them, except for rows whose
+ * columns need not be added: their sums may be in another order. */
 static void check_others(const trial *t, trial_result all, int32_t missing)
 {
     if (kind_has_rows(t->p.op) && vjp_op_tensor(t->p.op, missing)->flags & VJP_TENSOR_SUM) {
@@ -75,7 +75,7 @@ static void check_others(const trial *t, trial_result all, int32_t missing)
     free(got.bits);
 }
 
-/* Its memory is as it was before the run, unless another output is there too. */
+/* Its memory is unchanged, unless another output is there too. */
 static void check_untouched(const trial *t, int32_t missing)
 {
     int32_t home = t->p.home[missing];
@@ -165,7 +165,7 @@ static void outputs_not_wanted_on_many_threads(void **state)
     shaped_free(&busy);
 }
 
-/* Partial sums that nobody wants would take a workspace. */
+/* Partial sums of an output that is left out would need a workspace. */
 static void sums_not_wanted_are_not_computed(void **state)
 {
     (void)state;

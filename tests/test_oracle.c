@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_oracle.c - the measure is measured first: the oracle has every operator and agrees with
- * difference quotients of the forward functions and with MPFR; the formats and the bounds are what they say.
+/* test_oracle.c - tests of the oracle itself: it has every operator and agrees with difference
+ * quotients of the forward functions and with MPFR; the formats and the bounds are as documented.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process.c - the library in a process to which things happen: a child forked after a parallel
- * run, and signals in the middle of one.
+/* test_process.c - a child forked after a parallel run, and signals during one.
  */
 #define _DEFAULT_SOURCE
 
@@ -100,7 +99,7 @@ static void set_timer(int microseconds)
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* Run until so many signals came in between. */
+/* Run until that many signals have arrived. */
 static void run_among_signals(trial *t, vjp_context *ctx, trial_result wanted, int wanted_signals)
 {
     enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_refuse.c - every request that plan creation refuses: with which status, and a reason that
- * names the culprit. Each starts from a request that is accepted and changes one thing.
+ * names what is wrong. Each starts from a request that is accepted and changes one thing.
  */
 #include <math.h>
 #include <string.h>

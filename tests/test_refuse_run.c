@@ -2,7 +2,7 @@
 /* test_refuse_run.c - addresses and workspaces that a run refuses, with its status; the check
  * beforehand says the same and why; and nothing is written.
  *
- * The operands are slices of one buffer of floats, so that every way to overlap can be had.
+ * The operands are slices of one buffer of floats, so that they can overlap in every way.
  */
 #include <stdlib.h>
 #include <string.h>

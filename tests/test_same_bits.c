@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_same_bits.c - one problem, one result: for every instruction set, any number of threads,
- * tasks in any order, and whatever floating-point mode the caller is in.
+ * tasks in any order, and any floating-point mode of the caller.
  *
- * What all are compared with is the scalar code on one thread in the default mode.
+ * The reference is the scalar code on one thread in the default mode.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -235,7 +235,7 @@ static void same_constants_in_any_floating_point_mode(void **state)
     trial_close(&t);
 }
 
-/* ---- who runs the tasks ------------------------------------------------------------------- */
+/* ---- parallel-fors ------------------------------------------------------------------------ */
 
 static int64_t tasks_of(int64_t elements, int32_t num_threads)
 {

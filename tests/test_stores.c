@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stores.c - stores past the caches, which a call uses where its tensors do not fit in them.
+/* test_stores.c - non-temporal stores, which a call uses where its tensors do not fit in the
+ * caches.
  *
- * How large that is depends on the machine, so this test reaches into the library: it takes the
- * caches away from a context, and every call stores past them. The bits must be those of ordinary
- * stores, and nothing else in memory may change.
+ * How large that is depends on the machine, so this test reaches into the library: it sets a
+ * context's cache size to 0, so that every call uses non-temporal stores. The bits must be those of
+ * ordinary stores, and nothing else in memory may change.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_threads.c - the library among threads: one plan on many of them at once, a thousand that
- * make plans, and one with a small stack.
+/* test_threads.c - one plan on many threads at once, a thousand threads that create plans, and a
+ * thread with a small stack.
  */
 #define _DEFAULT_SOURCE
 
@@ -250,7 +250,7 @@ static void a_stack_of_64_kib_is_enough(void **state)
     (void)state;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1;
-#if !defined(__OPTIMIZE__) /* such code wants several times the room */
+#if !defined(__OPTIMIZE__) /* such code needs several times the stack */
     skip();
 #endif
     if (UNIT_SANITIZED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opdoc.c - writes the tables and plots of the operators' pages from what the library says of
- * itself, and computes.
+/* opdoc.c - writes the tables and plots of the operators' pages from the library's enumeration and
+ * results.
  *
  *     opdoc --write DIR    bring DIR/README.md, DIR/<operator>.md and .svg up to date
  *     opdoc --check DIR    name the files that are not, and exit with 1 if there are any
@@ -198,7 +198,7 @@ static char *renew_plot(const char *old, const vjp_op_info *op)
     return NULL;
 }
 
-/* A kind of file that an operator has, and how it is made of the one that is there. */
+/* A kind of file that an operator has, and how it is made from the existing one. */
 typedef struct kind {
     const char *ending;
     char *(*renew)(const char *old, const vjp_op_info *op);

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared on a GPU: each operator as vjp, as PyTorch and as a definition has it."""
+"""The cases compared on a GPU: each operator in vjp, in PyTorch and as a definition."""
 from dataclasses import dataclass, field
 
 import torch
 
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 aten = torch.ops.aten
-SIXTH = torch.tensor(1 / 6).item()  # as vjp takes it, and as PyTorch has it: rounded to f32
+SIXTH = torch.tensor(1 / 6).item()  # rounded to f32, in vjp and in PyTorch
 
 
 @dataclass
 class Case:
-    """define(m, *inputs) is the operator in the words of m, torch or JAX's twin of it;
+    """define(m, *inputs) is the operator written with m, which is torch or JAX's counterpart of it;
     eager(*inputs) is how PyTorch's own autograd computes it. All are in vjp's order."""
     group: str
     name: str
@@ -23,7 +23,7 @@ class Case:
     eager: callable
     attrs: dict = field(default_factory=dict)
     slope: tuple = None  # as vjp takes it: it may have fewer dims than src
-    slope_view: tuple = None  # the same with all dims, for those who broadcast from the right
+    slope_view: tuple = None  # the same with all dims, for peers that broadcast from the right
     channels_last: bool = False  # diff_dst is; the others are not
 
     @property

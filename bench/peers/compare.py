@@ -28,7 +28,7 @@ def make_input(case, what, device):
 
 
 def with_all_dims(case, inputs):
-    """The inputs as those take them who broadcast from the right."""
+    """The inputs for peers that broadcast from the right."""
     return [t.view(case.slope_view) if what == "slope" else t
             for t, what in zip(inputs, case.inputs.split())]
 
@@ -38,7 +38,7 @@ def bytes_of(tensors):
 
 
 def verdict(peer, wanted, tolerance):
-    """None if the peer agrees with vjp, else a word why not: "wrong", or what it refuses with."""
+    """None if the peer agrees with vjp, else why not: "wrong", or its error."""
     if isinstance(peer, Exception):
         return f"refuses: {first_line(peer)}"
     try:
@@ -46,7 +46,7 @@ def verdict(peer, wanted, tolerance):
             worst = (got.reshape(want.shape).double() - want.double()).abs().max().item()
             if not worst <= tolerance * want.double().abs().max().item():
                 return "wrong"
-    except Exception as error:  # whatever a peer throws: it is shown, and the table goes on
+    except Exception as error:  # any error of a peer is shown in the table
         return f"refuses: {first_line(error)}"
     return None
 
@@ -56,7 +56,7 @@ def first_line(error):
 
 
 def take_turns(calls, seconds, rounds):
-    """A list of times for each; the order turns, so that nobody always follows the same one."""
+    """A list of times for each; the order rotates, so that none always follows the same one."""
     names = list(calls)
     times = {name: [] for name in names}
     for i in range(rounds + 1):
@@ -68,7 +68,7 @@ def take_turns(calls, seconds, rounds):
 
 
 def best_peer(times, verdicts):
-    """Of those who agree with vjp: its name, its time over vjp's as a ratio of medians and as the
+    """The fastest peer that agrees with vjp: its name, its time over vjp's as a ratio of medians and as the
     median of pairs."""
     medians = {name: statistics.median(t) for name, t in times.items()}
     rivals = {n: s for n, s in medians.items() if n != "vjp" and n not in verdicts}

@@ -2,8 +2,8 @@
 /* onednn.c - oneDNN as a peer: its primitives, by its C API.
  *
  * The library is $ONEDNN_ROOT/lib/libdnnl.so.3; without ONEDNN_ROOT the oneDNN that is linked into
- * PyTorch, which is years newer than the package for OpenMP. PyTorch does not export its functions,
- * but its symbol table has them: onednn_offsets.h, which `make peers` makes of it with nm. */
+ * PyTorch, which is much newer than the package for OpenMP. PyTorch does not export its functions,
+ * but its symbol table has them: onednn_offsets.h, which `make peers` generates with nm. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>

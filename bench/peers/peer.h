@@ -2,7 +2,8 @@
 /* peer.h - another library's operators, as `vjp bench --peers` calls them.
  *
  * A peer is a shared library peer_NAME.so with one symbol, `vjp_peer`. It computes on the buffers
- * that vjp computes on, in the process that measures both, so that both are timed alike. */
+ * that vjp computes on, in the process that measures both, so that both are timed under the same
+ * conditions. */
 #ifndef VJP_PEER_H
 #define VJP_PEER_H
 

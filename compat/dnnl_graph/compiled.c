@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compiled.c - compiled partitions: what they say of themselves, and their execution.
+/* compiled.c - compiled partitions: queries and execution.
  *
  * Executing reads the compilation and the tensors and writes nothing of ours, so that many threads
  * may execute one compiled partition at once. With a scratchpad of the caller's it allocates

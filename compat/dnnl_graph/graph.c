@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* graph.c - graphs: a collection of operations that is checked, put in order and partitioned.
  *
- * Every operation becomes a partition of its own, whatever the policy: there is nothing to fuse
- * among gradients of activations, and what is not served goes back to the program singly. As in
- * oneDNN, policies and floating-point modes that have no name are taken too.
+ * Every operation becomes a partition of its own, for any policy: there is nothing to fuse among
+ * gradients of activations, and unsupported operations go back to the program one by one. As in
+ * oneDNN, policies and floating-point modes without a name are accepted too.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ids.c - a set of ids, so that a graph finds an operation it already has without a walk through
- * all of them. At most half of the places are taken. */
+/* ids.c - a set of ids, so that a graph finds an operation it already has without a search through
+ * all of them. At most half of the slots are used. */
 #include <stdlib.h>
 
 #include "internal.h"

@@ -68,7 +68,7 @@ int dg_lt_same_strides(const dg_lt *a, const dg_lt *b);
 
 int dg_lt_equal(const dg_lt *a, const dg_lt *b);
 
-/* dg_lt_size - the bytes that a strided tensor needs; DG_UNKNOWN_SIZE if they cannot be told. */
+/* dg_lt_size - the bytes that a strided tensor needs; DG_UNKNOWN_SIZE if unknown. */
 size_t dg_lt_size(const dg_lt *lt);
 
 /* ---- tensor.c ----------------------------------------------------------------------------- */

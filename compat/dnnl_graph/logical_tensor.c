@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logical_tensor.c - descriptions of tensors: how they are made, compared and measured.
  *
- * They come from the caller and may say anything: every product is checked for overflow. A negative
+ * They come from the caller and are not trusted: every product is checked for overflow. A negative
  * stride would put elements before the address of the data, where get_mem_size promises none, so
  * it is refused.
  */

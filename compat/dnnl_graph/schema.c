@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c - ops.def expanded into a table, and the questions one asks it. */
+/* schema.c - ops.def expanded into a table, and its queries. */
 #include "schema.h"
 
 #include <string.h>

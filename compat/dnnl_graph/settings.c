@@ -2,11 +2,11 @@
 /* settings.c - the settings of the whole library and its version.
  *
  * There are no caches, dumps or messages to configure: values are checked, kept and reported, so
- * that programs which set them go on to run.
+ * that programs that set them keep working.
  */
 #include "internal.h"
 
-#define MAX_MIB (SIZE_MAX >> 20) /* capacities are counted in bytes by whoever has a cache */
+#define MAX_MIB (SIZE_MAX >> 20) /* capacities are counted in bytes by libraries that have a cache */
 
 /* ---- floating-point mode and messages ----------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *
  * An operator is a row of ops.def: its four functions are generated at the end of this file and
  * call the four static ones above them, which are the same for all. vjp decides what is valid; here
- * its answers get InfiniCore's names, and NULL is caught where vjp would not see it. */
+ * its statuses are translated to InfiniCore's, and NULL is caught where vjp would not see it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infinirt.c - the runtime's exported functions: find the device's backend and call it.
  *
- * The current device lives here, one per thread. libinfiniop asks for it with infinirtGetDevice, so
+ * The current device is kept here, one per thread. libinfiniop gets it with infinirtGetDevice, so
  * that both libraries always agree. */
 #include "infinirt_backend.h"
 

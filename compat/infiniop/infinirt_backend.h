@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infinirt_backend.h - what a device gives to infinirt: a function for each call it serves.
+/* infinirt_backend.h - a device's backend for infinirt: a function for each call it supports.
  *
  * NULL stands for DEVICE_TYPE_NOT_SUPPORTED. NULL pointers among the arguments have been refused
- * already, as infinirt.def says; device ids are the backend's to check. SetDevice of the thread's
+ * already, as infinirt.def says; the backend checks device ids. SetDevice of the thread's
  * device has succeeded just before any function of infinirt.def is called. */
 #ifndef VJP_COMPAT_INFINIRT_BACKEND_H
 #define VJP_COMPAT_INFINIRT_BACKEND_H

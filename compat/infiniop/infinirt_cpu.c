@@ -2,7 +2,7 @@
 /* infinirt_cpu.c - infinirt on the CPU: the C library's memory and clock.
  *
  * Everything is done when a call returns, so that streams have nothing to keep (NULL stands for all
- * of them) and waiting is no work. Graph capture is left out: there is nothing to capture. */
+ * of them) and waiting does nothing. Graph capture is left out: there is nothing to capture. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdatomic.h>
 #include <stdio.h>

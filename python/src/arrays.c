@@ -323,7 +323,7 @@ static int refuse_object(const call *call, int i)
 static int borrow_dlpack(call *call, int i, bool output)
 {
     array *array = &call->arrays[i];
-    if (PyType_Check(array->object)) /* has the method, but is no array */
+    if (PyType_Check(array->object)) /* has the method, but is not an array */
         return refuse_object(call, i);
     PyObject *method = PyObject_GetAttr(array->object, names.dlpack);
     if (!method)

@@ -212,7 +212,7 @@ static vjp_status get_context(_Atomic(vjp_context *) *slot, const vjp_context_op
     return status;
 }
 
-/* XLA asks a handler what it is before it calls it; and has stages in which there is no work. */
+/* XLA queries a handler before it calls it, and has stages in which there is nothing to do. */
 static bool is_work(XLA_FFI_CallFrame *frame)
 {
     if (frame->extension_start && frame->extension_start->type == XLA_FFI_Extension_Metadata) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong arguments are refused with a sentence, and nothing is written."""
+"""Wrong arguments are refused with a one-line reason, and nothing is written."""
 
 import numpy as np
 import pytest

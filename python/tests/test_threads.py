@@ -44,7 +44,7 @@ def test_the_gil_is_released():
         done.set()
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1000)  # nobody has to give up the GIL
+    sys.setswitchinterval(1000)  # no thread has to release the GIL
     try:
         thread = threading.Thread(target=compute)
         thread.start()

@@ -54,7 +54,7 @@ def aliases(functions, table=None, suffixes=("", "_backward")):
 
 
 def _alias(name, function, attributes):
-    """Parameters of its own may be positional where the attributes that they stand for may."""
+    """Parameters of its own may be positional where the attributes that they replace may."""
     own = inspect.signature(attributes).parameters
     fixed = attributes()
     parameters = inspect.signature(function).parameters

@@ -2,8 +2,9 @@
 /* roots.h - slopes next to the places where they change their sign, in long double. Part of forward.h.
  *
  * There a slope is a sum of terms that cancel, and a long double has no digits to spare beside f64's.
- * With x = root + t the terms that cancel at t = 0 are taken out by hand: what is left are t and
- * expm1 of multiples of it. The roots are known to 128 bits, so t is right to the last digit. */
+ * With x = root + t the terms that cancel at t = 0 are removed algebraically: what is left are t
+ * and expm1 of multiples of it. The roots are known to 128 bits, so t is right to the last digit.
+ */
 
 typedef struct slope_root {
     long double high, low;

@@ -199,7 +199,7 @@ INLINE void store(use u, const vjpi_tile *tile, int i, char *p, VV v, ptrdiff_t 
                   bool non_temporal)
 {
     int storage = storage_of(u, i);
-    if (storage == STORED_WIDE) /* as it turns out to be: kernels of long formulas always ask */
+    if (storage == STORED_WIDE) /* decided at run time: kernels of long formulas always check */
         storage = tile->dtypes[i] == OWN_DTYPE ? STORED_SAME
                   : tile->dtypes[i] == VJP_F32 ? STORED_T : STORED_WIDE;
     if (storage == STORED_WIDE)

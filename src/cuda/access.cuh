@@ -44,8 +44,7 @@ template <class E, int N> struct alignas(sizeof(E) * N < 16 ? sizeof(E) * N : 16
     }
 };
 
-/* Elements p .. p + N - 1 of a run of n; whatever it finds where there is none. whole: all are
- * there. */
+/* Elements p .. p + N - 1 of a run of n; any value where there is none. whole: all are there. */
 template <class E, int N, class Index>
 INLINE void fetch(pack<E, N> &to, const char *run, int64_t step, Index p, Index n, bool whole)
 {
@@ -159,7 +158,7 @@ template <int I, class Op, int N> INLINE auto &pack_of(const packs<Op, N, I + 1>
     return all.last;
 }
 
-/* Operand addresses as a block or a thread has them; which row it is, and where along it. */
+/* The operand addresses of a block or a thread; its row, and its position along it. */
 struct place {
     char *at[VJPI_MAX_TENSORS];
     int64_t row, index, causal;
@@ -291,8 +290,8 @@ INLINE void move_outer(place &place, const vjpi_cuda_loop &loop, int first, int 
         move<Op>(place, loop.outer[first], index);
 }
 
-/* How many elements the run begins behind the start of N: the first FULL output that is given tells
- * or, where there is none, the first input. */
+/* How many elements the run begins behind the start of N: decided by the first FULL output that is
+ * given or, without one, the first input. */
 template <class Op, int PART, int N> INLINE int shift_of(const vjpi_cuda_call &call,
                                                          const place &run)
 {

@@ -31,7 +31,8 @@ static const cuda_context *state_of(const vjp_context *ctx)
 
 /* ---- errors and devices ------------------------------------------------------------------- */
 
-/* Keep the error for vjp_context_error, and take it from those that the caller would see next. */
+/* Keep the error for vjp_context_error, and clear it, so that the caller's next CUDA call does not
+ * return it. */
 static vjp_status device_error(vjp_context *ctx, cudaError_t error)
 {
     if (error == cudaSuccess)
@@ -150,9 +151,9 @@ static const vjpi_cuda_kernel_set *set_of(vjp_dtype dtype)
     return NULL;
 }
 
-/* Load a kernel now. Much shared memory, or a cluster above the portable size, must be asked for.
- * All that a kernel can get, not what this plan needs: other plans use the same kernel, also while
- * this one is made. */
+/* Load a kernel now. A large amount of shared memory, or a cluster above the portable size, must be
+ * requested. The maximum that a kernel can get, not what this plan needs: other plans use the same
+ * kernel, also while this one is made. */
 static cudaError_t load(const vjpi_cuda_plan *plan, const void *kernel, uint32_t cluster,
                         size_t shared)
 {

@@ -76,7 +76,7 @@ const cuda_driver *cuda_driver_open(const char **reason)
     return opened.reason[0] ? NULL : &opened.driver;
 }
 
-/* Of two threads that come first, both retain the context and one gives its share back. */
+/* If two threads come first, both retain the context and one releases it again. */
 static cuda_result find_context(int ordinal, cuda_context *context)
 {
     cuda_context kept = NULL;

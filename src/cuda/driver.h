@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver.h - the CUDA driver, found at run time, for what stands beside the library: the program
- * vjp and infinirt. They move memory and time kernels on a GPU, and yet load where there is none
- * and build without a CUDA toolkit. The library itself does not use this.
+/* driver.h - the CUDA driver, found at run time, for the program vjp and infinirt. They move memory
+ * and time kernels on a GPU, but must also load where there is none and build without a CUDA
+ * toolkit. The library itself does not use this.
  *
  * driver.def lists the functions and numbers. Types have cuda.h's own tags and enums are the
  * unsigned that compilers make of them, so that every declaration is compatible with cuda.h's.
@@ -36,8 +36,8 @@ typedef struct cuda_driver {
 } cuda_driver;
 
 /* cuda_driver_open - the driver's functions, initialised, with at least one device; or NULL, and
- * *reason (which may be NULL) is a sentence that says why not. Opened once in a process, by whoever
- * is first, and never closed. Any thread may call it. */
+ * *reason (which may be NULL) says why. Opened once per process, by the
+ * first caller, and never closed. Any thread may call it. */
 const cuda_driver *cuda_driver_open(const char **reason);
 
 /* cuda_enter - make the primary context of a device, 0 .. count - 1, the calling thread's current

@@ -57,9 +57,9 @@ INLINE T fraction_of(T a, T &z)
     return __uint_as_float(bits - (n << 23) + bias);
 }
 
-/* a / b, rounded to nearest: an estimate of 1 / b made better, the quotient, and its remainder put
- * right. The division operator does the same, and looks for numbers near overflow or underflow
- * first. */
+/* a / b, rounded to nearest: a refined estimate of 1 / b, the quotient, and a correction by its
+ * remainder. The division operator does the same after checking for numbers near overflow or
+ * underflow. */
 INLINE T near_ratio(T a, T b)
 {
     T inverse = near_inverse(b);

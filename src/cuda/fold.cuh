@@ -23,7 +23,7 @@ INLINE void leave_result(const vjpi_cuda_loop &loop, int64_t segment, int64_t ou
     }
 }
 
-/* Leave out of the results what is behind the end of a row: it adds nothing, and outputs are +0. */
+/* Ignore elements past the end of a row: they add nothing, and outputs are +0. */
 template <class Op, int PART, int N, int LANES>
 INLINE void mask_dead(const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step,
                       values<N> *out)
@@ -179,7 +179,7 @@ template <class Op, int N> struct across_state {
     inputs<Op, N> fixed;     /* the inputs of loop.fixed */
 };
 
-/* Begin to read a row of N columns into slot j, unless all of it is behind the ends. */
+/* Begin to read a row of N columns into slot j, unless all of it is past the ends. */
 template <class Op, int PART, int N>
 INLINE void start_row(const vjpi_cuda_loop &loop, const across_state<Op, N> &state, int64_t row,
                       int64_t p, int j)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held.cuh - vectors that a thread holds in shared memory: there is more of it than of registers,
- * and data gets there while the thread does something else. Parameters and masks are read from
+ * and it is filled asynchronously. Parameters and masks are read from
  * memory whenever they are needed: a parameter is the same for many rows, and in the caches. */
 
 /* Bytes of one vector of those of the first COUNT inputs that are held. */
@@ -24,14 +24,14 @@ template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
     return first[j * threads + thread];
 }
 
-/* Shared memory behind all that is held. */
+/* Shared memory after all that is held. */
 template <class Op, int N> INLINE void *room_behind(int held)
 {
     size_t size = held_size<Op, N, Op::nin>() * held * blockDim.x * blockDim.y;
     return dynamic_shared() + (size + 15) / 16 * 16;
 }
 
-/* Start to fetch vector j of input I; single elements take the usual way. */
+/* Start to fetch vector j of input I; single elements are loaded as usual. */
 template <class Op, int N, int I, class Index>
 INLINE void hold(const vjpi_cuda_loop &loop, const place &run, int held, int j, Index p, Index n)
 {

@@ -120,7 +120,7 @@ template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)
     }
 }
 
-/* Only what an operator needs is instantiated. Kernels that take single elements ask for each one's
+/* Only what an operator needs is instantiated. Kernels that take single elements check each one's
  * dtype, and so serve calls with and without mixed dtypes. */
 template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.h - what the host (cuda.c, plain C) and the kernels (*.cuh, CUDA) tell each other.
+/* launch.h - the interface between the host (cuda.c, plain C) and the kernels (*.cuh, CUDA).
  *
- * A kernel is handed one vjpi_cuda_loop by value: addresses, steps, counts. Nothing is copied to
+ * A kernel receives one vjpi_cuda_loop by value: addresses, steps, counts. Nothing is copied to
  * the device beforehand, so that a run can be captured into a graph. */
 #ifndef VJPI_CUDA_LAUNCH_H
 #define VJPI_CUDA_LAUNCH_H
@@ -17,7 +17,7 @@ typedef struct vjpi_cuda_axis {
     int64_t causal; /* how far it moves along the dim that counts causal rows */
 } vjpi_cuda_axis;
 
-/* What all kernels of a call know, whatever the layout. */
+/* What all kernels of a call need, independent of the layout. */
 typedef struct vjpi_cuda_call {
     double constants[VJPI_MAX_CONSTANTS]; /* room for them in the compute type */
     double stand_ins[VJPI_MAX_TENSORS];   /* what inputs that are not given are read as */
@@ -44,7 +44,7 @@ typedef struct vjpi_cuda_loop {
     void *arrays;          /* [row inputs, then row values][row] of the compute type */
     int64_t all_rows;      /* of the data */
     int64_t length;        /* of the axis */
-    int64_t causal_shift;  /* a causal row ends so far behind its own position + 1 */
+    int64_t causal_shift;  /* a causal row ends this far after its own position + 1 */
     vjpi_cuda_axis x, y;
     int32_t nkept, nouter;
     vjpi_cuda_axis outer[VJP_MAX_DIMS]; /* the last one varies fastest */
@@ -97,7 +97,7 @@ enum {
     VJPI_CUDA_CLUSTER = 16     /* blocks of a cluster, at most */
 };
 
-/* The kernels of one operator. [0]: element by element, whatever the steps; [1]: by vectors. What
+/* The kernels of one operator. [0]: element by element, for any steps; [1]: by vectors. What
  * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them. */
 typedef struct vjpi_cuda_kernels {
     const void *map[2], *flat, *transposed[2];

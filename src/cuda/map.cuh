@@ -2,7 +2,7 @@
 /* map.cuh - one value per element: tiles of x and y, a few vectors per thread. For row operators the
  * row operands come from the arrays of all rows. */
 
-/* The FULL outputs of a vector at element p of a run: +0 behind the end of a row. */
+/* The FULL outputs of a vector at element p of a run: +0 past the end of a row. */
 template <class Op, int N>
 INLINE void map_outputs(const vjpi_cuda_loop &loop, const inputs<Op, N> &in, const place &run,
                         int64_t p, int64_t n, bool whole)
@@ -89,8 +89,8 @@ template <class Op, int I> INLINE int64_t element_size(const vjpi_cuda_call &cal
     return size;
 }
 
-/* Tensors that begin with whole vectors: little to know, so that a small launch is quick. What is left
- * at the end is less than a vector: one thread of the last block for each element. */
+/* Tensors that begin with whole vectors: few parameters, so that a small launch is quick. What is
+ * left at the end is less than a vector: one thread of the last block for each element. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::heavy && Op::nin > 2 ? 4 : 5)
     flat_kernel(const __grid_constant__ vjpi_cuda_flat flat)
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS, Op::heavy && Op::nin > 2 ? 
 
 /* An operand of dtype D that is dense along y instead of x goes through shared memory, where a tile
  * of it is transposed. loop.transposed: such operands, at most VJPI_CUDA_TILES of them; the others
- * are read where they are. */
+ * are read directly. */
 enum {
     TILE = VJPI_CUDA_TILE / (sizeof(D) > 4 ? 2 : 1),
     PITCH = TILE + (sizeof(D) < 4 ? 2 : 1) /* at most two lanes meet in a bank */

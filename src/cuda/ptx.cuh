@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx.cuh - what CUDA C++ has no words for. tests/cuda/emulate.h says the same in plain C++. */
+/* ptx.cuh - what CUDA C++ cannot express. tests/cuda/emulate.h has the same in plain C++. */
 
 #if !VJPI_COMPUTE_F64
 /* About 1 / a; 0 for a that is too large. */
@@ -11,7 +11,7 @@ INLINE float near_inverse(float a)
 }
 #endif
 
-/* The shared memory that a launch asks for. */
+/* The shared memory that a launch requests. */
 INLINE char *dynamic_shared()
 {
     extern __shared__ uint4 shared[];

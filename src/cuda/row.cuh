@@ -51,7 +51,7 @@ INLINE void start_chains(T (&sums)[Op::reduced(PART)][COUNT])
             sums[i][e] = identity<Op::is_max(PART)>();
 }
 
-/* +0 behind the end of a row, which `sharers` threads share. */
+/* +0 past the end of a row, which `sharers` threads share. */
 template <class Op, int N>
 INLINE void clear_behind(const vjpi_cuda_loop &loop, const place &run, int64_t end, int number,
                          int sharers)
@@ -233,8 +233,8 @@ INLINE void long_pass(const vjpi_cuda_loop &loop, long_state<Op, N> &s)
                 loop, first - Op::first_value + i, totals[i].result());
 }
 
-/* A row that is more than registers hold. Vectors begin where a cache line of the output does, so
- * that no two warps meet in one. */
+/* A row that does not fit in registers. Vectors begin where a cache line of the output does, so
+ * that no two warps share one. */
 template <class Op, int N>
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     long_kernel(const __grid_constant__ vjpi_cuda_loop loop)

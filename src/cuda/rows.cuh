@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.cuh - what belongs to a row: its inputs, the values that passes leave, where it ends; and the
- * formula, which is handed both those and the elements. */
+/* rows.cuh - what belongs to a row: its inputs, the values that passes leave, where it ends; and
+ * the formula, which gets both those and the elements. */
 
 /* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is 1. */
 template <class Op, int LANES> struct row_numbers {
@@ -79,12 +79,12 @@ template <class Op, int N> INLINE bool any_live(const row_numbers<Op, N> &rows, 
     return live;
 }
 
-/* What the formula is told of one element. */
+/* What the formula gets for one element. */
 template <class Op> struct element_numbers {
     one::V in[Op::nin], values[Op::nvalues + 1], index;
 };
 
-/* What it makes of that. */
+/* Its results. */
 template <class Op> struct element_results {
     one::V made[Op::nmade];
 };
@@ -201,8 +201,8 @@ INLINE const char *row_address(const vjpi_cuda_loop &loop, int i, int64_t row, i
     return at;
 }
 
-/* The row inputs into their arrays, 0 into those of the row values: what a pass that is left out
- * leaves. For any operator. */
+/* The row inputs into their arrays, 0 into those of the row values: the values of a pass that is
+ * skipped. For any operator. */
 __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     gather_kernel(const __grid_constant__ vjpi_cuda_loop loop)
 {

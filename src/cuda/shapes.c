@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.c - how large blocks and grids are. Depends on shapes, strides and dtypes, and on whether
- * the addresses allow vectors: so does the order in which a sum is made. */
+/* shapes.c - the sizes of blocks and grids. They depend on shapes, strides and dtypes, and on
+ * whether the addresses allow vectors; so does the order of additions in a sum. */
 #include <string.h>
 
 #include "cuda/stage.h"
 
-#define ENOUGH_BLOCKS 4096 /* to fill any GPU evenly: folds are cut into so many */
+#define ENOUGH_BLOCKS 4096 /* to fill any GPU evenly: the number of segments of a fold */
 #define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
 #define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does, in registers */
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
@@ -71,7 +71,7 @@ static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_laun
     launch->blocks = cut(slots, (int64_t)launch->x * VJPI_CUDA_MAP_STEPS);
 }
 
-/* More blocks than 32 bits count are too many for a launch, too: the caller refuses them. */
+/* More blocks than fit in 32 bits are too many for a launch as well: the caller refuses them. */
 static void set_blocks(int64_t xblocks, int64_t yblocks, int64_t others, vjpi_cuda_launch *launch)
 {
     launch->loop.xblocks = (uint32_t)xblocks;
@@ -114,7 +114,7 @@ static int64_t ones_of(const vjpi_cuda_stage *stage)
     return least(VJPI_CUDA_HELD_ONES, stage->elements);
 }
 
-/* Shared memory for what the threads of a block hold: vectors of so many elements. */
+/* Shared memory for what the threads of a block hold: in vectors of this many elements. */
 static size_t held_room(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *launch, int64_t held,
                         int64_t elements)
 {
@@ -148,7 +148,8 @@ int32_t vjpi_cuda_held_most(const vjpi_cuda_plan *plan)
     return (int32_t)held;
 }
 
-/* The smallest row kernel with which lanes of a warp can hold a row of so many vectors; -1: none. */
+/* The smallest row kernel with which lanes of a warp can hold a row of that many vectors; -1: none.
+ */
 static int warp_size(const vjpi_cuda_plan *plan, int64_t slots, bool vectors)
 {
     int64_t held = power(most(cut(slots, 32), least(slots, 2)));
@@ -326,7 +327,7 @@ static vjpi_cuda_axis axis_of(const vjpi_cuda_plan *plan, int8_t dim)
     return dim >= 0 ? plan->dims[dim] : (vjpi_cuda_axis){ .n = 1 };
 }
 
-/* What the kernels of any kind are told. */
+/* The parameters that kernels of every kind get. */
 static void begin_launch(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
                          vjpi_cuda_launch *launch)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature.cuh - what the compiler is to know of an operator: constants made from ops.def. */
+/* signature.cuh - what the compiler should know about an operator: constants from ops.def. */
 
-/* How the elements of a tensor are stored, by the words of ops.def. Row operands are converted when
- * they are read, whatever they are. */
+/* How the elements of a tensor are stored, by the words of ops.def. Row operands of any dtype are
+ * converted when they are read. */
 enum {
     SAME_DTYPE,
     MIXED_DTYPE, /* decided per tensor, at run time */
@@ -15,7 +15,7 @@ struct tensor_code {
     bool is_param, is_optional;
 };
 
-/* Lists are local to functions: device code has no other way to a host's constants. */
+/* Lists are local to functions: device code cannot access a host's constants otherwise. */
 #define CONSTANT static __host__ __device__ constexpr
 
 #define IS_PARAM_DATA false

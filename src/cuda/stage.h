@@ -74,9 +74,9 @@ typedef struct vjpi_cuda_launch {
     int64_t blocks;
     uint32_t x, y;       /* threads of a block */
     uint32_t cluster;    /* blocks of a cluster */
-    size_t shared;       /* bytes that are asked for; kernels may have a few more */
+    size_t shared;       /* bytes requested; kernels may have a few more */
     bool flat;           /* its argument is a vjpi_cuda_flat, made from the loop */
-    vjpi_cuda_loop loop; /* its argument; the addresses are the caller's to fill in */
+    vjpi_cuda_loop loop; /* its argument; the caller fills in the addresses */
 } vjpi_cuda_launch;
 
 /* stages.c: the stages of a call, and its workspace. kernels, set and limits are filled in. */
@@ -89,11 +89,12 @@ bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
  * where vectors do. */
 void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                      bool exact, vjpi_cuda_launch *launch);
-/* Can a row or column kernel hold n elements along the axis? Asks for kind and elements alone. */
+/* Can a row or column kernel hold n elements along the axis? Depends only on the kind and the
+ * elements. */
 bool vjpi_cuda_can_hold(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n);
 /* How many vectors of each input a thread can hold. */
 int32_t vjpi_cuda_held_most(const vjpi_cuda_plan *plan);
-/* Shared memory that row kernels have beside what a launch asks for. */
+/* Shared memory that row kernels have beyond what a launch requests. */
 int64_t vjpi_cuda_static_shared(const vjpi_cuda_plan *plan);
 /* The launch that joins the segments of a fold; blocks is 0 if there is one segment. */
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,

@@ -6,7 +6,7 @@
 
 #define NARROW 8               /* columns too few to be worth reading side by side */
 #define FEW_BLOCKS 64          /* that cannot fill the GPU, */
-#define MANY_ELEMENTS 1048576  /* where there is so much to do */
+#define MANY_ELEMENTS 1048576  /* where there is this much work */
 
 static bool has_role(const vjpi_call *call, int32_t i, int role)
 {
@@ -46,7 +46,7 @@ static bool takes_part(const vjpi_call *call, int32_t i, bool writes)
     return has_role(call, i, VJPI_ELEMENTS) || (writes && has_role(call, i, VJPI_FULL));
 }
 
-/* Can operands be moved in vectors along x? The kernels know of inputs that are one element all
+/* Can operands be moved in vectors along x? The kernels handle inputs that are one element all
  * along x: any input of a map, else those that are not held. Columns come in whole vectors only. */
 static void find_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan, bool writes,
                          vjpi_cuda_stage *stage)
@@ -243,7 +243,7 @@ static int64_t add_fold(const vjpi_call *call, int32_t part, int set, vjpi_cuda_
     stage->x_kept = !reduced;
     stage->fixed = find_fixed(call, plan, stage);
     find_vectors(call, plan, part == call->op->npasses - 1, stage);
-    double sums_size = (double)stage->nsums * (double)plan->compute_size; /* may pass 63 bits */
+    double sums_size = (double)stage->nsums * (double)plan->compute_size; /* may exceed 63 bits */
     for (int32_t d = 0; d < plan->ndim; d++)
         sums_size *= plan->reduced[d] & set ? 1 : (double)plan->dims[d].n;
     double room = vjpi_workspace_limit(call) - (double)(plan->arrays_size + 2 * plan->compute_size);

@@ -2,7 +2,7 @@
 /* sums.cuh - adding up, or taking maxima: in a thread, a warp, a block, a cluster of blocks. No
  * atomics; the order depends on the launch alone, so the bits are the same every time. */
 
-/* What a reduction starts from, and how it goes on. NaN is passed over by a maximum. */
+/* The start of a reduction, and its step. A maximum ignores NaN. */
 template <bool MAX> INLINE T identity() { return MAX ? -(T)INFINITY : (T)0; }
 
 template <bool MAX> INLINE T combined(T a, T b)
@@ -12,7 +12,7 @@ template <bool MAX> INLINE T combined(T a, T b)
     return a + b;
 }
 
-/* A sum with its rounding errors: however long it gets, its error is that of one addition. */
+/* A sum with its rounding errors: at any length, its error is that of one addition. */
 template <bool MAX> struct total {
     T sum, lost;
 
@@ -124,8 +124,8 @@ INLINE T reduce_row(const vjpi_cuda_loop &loop, int number, T mine)
 
 /* Over y, for every column, N columns per thread: over the lanes of a warp that have the same
  * columns, over the block's warps, over the blocks of a cluster. `room` is in shared memory; it has
- * two parts, which results use in turns: when one is written again, all have read it before the
- * barrier of the result between. */
+ * two parts, which results use alternately: when one is written again, all threads have read it
+ * before the barrier of the result in between. */
 template <bool MAX, int N>
 INLINE void reduce_columns(const vjpi_cuda_loop &loop, int number, T (&sums)[N], void *room)
 {

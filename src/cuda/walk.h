@@ -89,7 +89,7 @@ typedef struct vjpi_row_cut {
     int single;        /* the thread's single element; -1: none */
 } vjpi_row_cut;
 
-/* line: vectors begin at multiples of so many elements, from which the row is `shift` away. */
+/* line: vectors begin at multiples of this many elements, from which the row is `shift` away. */
 VJPI_WALK vjpi_row_cut vjpi_cut_row(int n, int shift, int line, int N, int number)
 {
     vjpi_row_cut cut;

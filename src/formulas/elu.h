@@ -10,7 +10,7 @@ RARE V elu_late(parts v, V steep)
     return scaled_product(steep, k(1), power, z - k(MAGIC));
 }
 
-/* slope: steep * input_scale, which x is multiplied by where that is all that is left of exp(v) - 1. */
+/* slope: steep * input_scale, the factor of x where exp(v) - 1 is just v. */
 INLINE V elu_of(V x, V scale, parts steep, V slope, V input_scale, V input_scale_low)
 {
     M right = gt(x, k(0));

@@ -46,7 +46,7 @@ INLINE V choose(int first, V a, V b)
     return b;
 }
 
-INLINE V at_least(V a, V least) { return pick(gt(least, a), least, a); } /* NaN stays NaN */
+INLINE V at_least(V a, V least) { return pick(gt(least, a), least, a); } /* NaN gives NaN */
 INLINE V at_most(V a, V most) { return pick(gt(a, most), most, a); }
 INLINE V nearest_finite(V a) { return at_most(at_least(a, k(-LARGEST)), k(LARGEST)); }
 
@@ -149,7 +149,7 @@ INLINE V exp_of_difference(V x, V most, V scale, V scale_low)
     return exp_below(t, pick(gt(k(1), absolute(low)), low, k(0)));
 }
 
-/* log(a), rounded a little more than once; -inf for 0, NaN below. */
+/* log(a), within a little more than one rounding; -inf for 0, NaN below. */
 INLINE V log_of(V a)
 {
 #if VJPI_COMPUTE_F64
@@ -180,8 +180,8 @@ INLINE V log_of_1_plus(V a)
     return pick(gt(k(LARGEST), sum), log + lost / sum, log);
 }
 
-/* a * b * m * 2^n for numbers whose products pass the range of exponents on the way: fractions and
- * exponents apart. n is an integer. */
+/* a * b * m * 2^n for numbers whose intermediate products leave the range of exponents: fractions
+ * and exponents are multiplied separately. n is an integer. */
 RARE V scaled_product(V a, V b, V m, V n)
 {
     V factors[3];
@@ -203,7 +203,7 @@ RARE V scaled_product(V a, V b, V m, V n)
     return pick(proper, result, plain);
 }
 
-/* a * b * m; usually no product on the way leaves the range of normal numbers. m is at most 2. */
+/* a * b * m; usually no intermediate product leaves the range of normal numbers. m is at most 2. */
 INLINE V product_of_3(V a, V b, V m)
 {
     V first = a * m, test = absolute(first);

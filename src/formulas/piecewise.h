@@ -42,7 +42,7 @@ INLINE V nearest_integer(V x)
     return pick(gt(k(NO_FRACTION), size), near, x);
 }
 
-/* 2 * a * b, rounded once: the factor that can take it is doubled. */
+/* 2 * a * b, rounded once: the factor that cannot overflow is doubled. */
 INLINE V twice_product(V a, V b)
 {
     M large = gt(absolute(a), k(1));
@@ -71,7 +71,7 @@ INLINE V half_quotient(V dy, V y)
     return (dy * scale) / (scaled + scaled);
 }
 
-/* -dy / x^2: the quotient by x must not lose the digits that the next one brings back. */
+/* -dy / x^2: the first quotient must not underflow where the second one is normal. */
 INLINE V reciprocal_vjp(V x, V dy)
 {
     V scale = pick(gt(k(TINY_DIFF), absolute(dy)), k(RAISED), k(1));

@@ -20,13 +20,13 @@ INLINE V softmax_max(V most, int inf_as_zero)
     return most;
 }
 
-/* The logarithm of a row's sum. A row with nothing left has a sum of 0, whatever the scale. */
+/* The logarithm of a row's sum. A row with nothing left has a sum of 0, for any scale. */
 INLINE V softmax_stats(V most, V s, V scale)
 {
     return pick(gt(most, k(-(T)INFINITY)), absolute(scale) * most, most) + log_of(s);
 }
 
-/* What a row of cross-entropy comes to: the label's exponential and those of the others, relative to
+/* The parts of a row of cross-entropy: the label's exponential and those of the others, relative to
  * the row's maximum, and their sum. */
 typedef struct entropy {
     V most, own, rest, sum, log_sum;
@@ -104,7 +104,7 @@ INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V re
 INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum, V smoothing,
                        V share, V z_loss)
 {
-    M smooths = gt(absolute(share), k(0)); /* else only the label's weight counts, whatever the others */
+    M smooths = gt(absolute(share), k(0)); /* else only the label's weight counts, not the others */
     V hit = (k(1) - smoothing) * weight_t, spread = pick(smooths, share * weight_sum, k(0));
     V z = k(2) * z_loss * p.log_sum * weight_t;
     V elsewhere = p.own * (hit + spread + z) - pick(smooths, share * weight, k(0));

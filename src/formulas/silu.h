@@ -35,8 +35,8 @@ INLINE V silu_slope_near_root(V t)
     return muladd(t, k(first), t * POLYNOMIAL(t, c));
 }
 
-/* For |v| > LATE, v being alpha * x: what x * sigmoid(v) and its relatives and their slopes come
- * to, g * factor * exp(v) left of 0 and `whole` right of it. The power of two is applied last.
+/* For |v| > LATE, v being alpha * x: the values of x * sigmoid(v) and similar functions, and their
+ * slopes, g * factor * exp(v) left of 0 and `whole` right of it. The power of two is applied last.
  * An infinite x leaves 0. NaN stays NaN. */
 RARE V fading_product(V x, parts v, V g, V factor, V whole)
 {
@@ -49,7 +49,8 @@ RARE V fading_product(V x, parts v, V g, V factor, V whole)
     return pick(gt(v.high, k(0)), whole, product);
 }
 
-/* exp(-|v|) and what else the sigmoid of v and its relatives are made of; right for |v| <= LATE. */
+/* exp(-|v|) and the other parts of the sigmoid of v and similar functions; right for |v| <= LATE.
+ */
 typedef struct logistic {
     V t, t_low, e; /* t + t_low: -|v| in two parts */
     M negative;
@@ -90,8 +91,8 @@ INLINE V silu_of(V x, parts v)
                : pick(usual, y, fading_product(x, v, nearest_finite(x), k(1), x));
 }
 
-/* The distance of -|alpha * x| from silu's root, right to the last digit also where it is tiny: nothing
- * that is lost on the way is left out, and alpha has three parts. */
+/* The distance of -|alpha * x| from silu's root, right to the last digit also where it is tiny:
+ * every rounding error is added back, and alpha has three parts. */
 RARE V silu_distance(V x, V alpha, V alpha_low, V alpha_rest)
 {
     V v = alpha * x, low = alpha_low * x;

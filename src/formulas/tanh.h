@@ -65,7 +65,7 @@ INLINE V tanh_shrink_of(V x)
     return pick(gt(k(1), a), small, with_sign(large, x));
 }
 
-/* dy * tanh(x)^2. dy first: what underflows then is no larger than the result. */
+/* dy * tanh(x)^2. dy first: an intermediate underflows only if the result does. */
 INLINE V tanh_shrink_vjp(V x, V dy)
 {
     V y = tanh_of(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emulate.cpp - launches of emulated kernels. A thread of a block runs until it waits for others; a
- * barrier or an exchange that some thread never comes to is an error. */
+ * barrier or an exchange that some thread never reaches is an error. */
 #include "emulate.h"
 
 #include <ucontext.h>
@@ -139,7 +139,7 @@ static void run_ready(unsigned threads)
     }
 }
 
-/* Let those go on for whom all others have come. */
+/* Resume the threads that all others have caught up with. */
 static void release(unsigned threads)
 {
     bool released = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emulate.h - the words of CUDA that src/cuda/kernels.cu uses, in plain C++: the kernels run on a
+/* emulate.h - the parts of CUDA that src/cuda/kernels.cu uses, in plain C++: the kernels run on a
  * CPU, a fiber for each thread of a block (emulate.cpp). Blocks run one after the other; there are
  * no clusters of them. */
 #ifndef VJP_TESTS_CUDA_EMULATE_H
@@ -26,7 +26,7 @@ struct emulated_dim {
 
 extern emulated_dim threadIdx, blockIdx, blockDim;
 
-/* emulated_shared - what a launch asked for, full of NaN when a block begins. */
+/* emulated_shared - what a launch requested, filled with NaN when a block begins. */
 extern char emulated_shared[];
 
 /* __syncthreads, and the exchange behind __shfl_xor_sync; both wait for the other threads. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client.cpp - a C++ program on the Graph API, in the manner of those built on oneDNN's C++ header.
+// client.cpp - a C++ program on the Graph API, like those built on oneDNN's C++ header.
 //
 // A graph of SoftMaxBackward and PReLUBackward with a MatMul between them that is not ours to
 // compute. Every exported function is called, here or in wrapper.hpp; symbols.sh checks that none

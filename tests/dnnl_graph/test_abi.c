@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_abi.c - the numbers and layouts that a program built on oneDNN's headers has compiled in.
  *
- * Almost all of it is checked by the compiler; the values stand here a second time on purpose.
+ * Almost all of it is checked by the compiler; the values are repeated here on purpose.
  */
 #include <stddef.h>
 

@@ -57,7 +57,7 @@ static void executing_with_a_scratchpad_allocates_nothing(void **state)
 
 /* ---- each failing ------------------------------------------------------------------------- */
 
-/* went_well - whether it did; if not it was for want of memory, and there is no object. */
+/* went_well - whether it succeeded; if not, memory ran out, and there is no object. */
 static bool went_well(dnnl_status_t status, const void *made)
 {
     if (status == dnnl_success)

@@ -53,7 +53,7 @@ static void negative_strides_are_invalid_arguments(void **state)
     (void)state;
     for (size_t index = 0; index < 3; index++) {
         logical_tensor lt = block(dnnl_f32);
-        lt.layout.strides[3] = -1; /* by hand: init_with_strides refuses it */
+        lt.layout.strides[3] = -1; /* set directly: init_with_strides refuses it */
         assert_compile(dnnl_invalid_arguments, index, lt);
     }
 }

@@ -17,7 +17,7 @@ static operation relu(void)
 
 /* ---- the tensors -------------------------------------------------------------------------- */
 
-/* A relu on six elements, its tensors, and what must come out. */
+/* A relu on six elements, its tensors, and the expected output. */
 typedef struct fixture {
     machine m;
     float data[3][N];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_known_faults.c - the faults of tests/test_known_faults.c, asked of the oneDNN Graph
- * front-end: every served operation and tensor that they can be asked of. */
+/* test_known_faults.c - the faults of tests/test_known_faults.c, tested in the oneDNN Graph
+ * front-end: with every served operation and tensor that they apply to. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "drop_in.h"
 
-/* The sanitizers ask for these by name; without them a malloc that fails ends the program. */
+/* The sanitizers look these up by name; without them a malloc that fails ends the program. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 

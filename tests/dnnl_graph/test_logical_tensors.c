@@ -89,7 +89,7 @@ static void negative_strides_are_refused(void **state)
     assert_invalid(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 2, dims, of_dim_1,
                                                                variable));
     assert_memory_equal(&lt, &before, sizeof(lt));
-    lt.layout.strides[0] = -1; /* written by hand */
+    lt.layout.strides[0] = -1; /* written directly */
     assert_true(bytes_of(&lt) == SIZE_MAX);
     assert_ok(dnnl_graph_logical_tensor_init_with_strides(&lt, 0, dnnl_f32, 2, dims, unknown,
                                                           variable));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chosen.c - f64: 2^30 points chosen to hurt, every eighth with a gradient of 1. First of all the
- * list of special points with gradients of every kind. Slopes are long doubles; what comes within
- * 2 % of the bound, and every new worst, is for MPFR. */
+/* chosen.c - f64: 2^30 numerically difficult points, every eighth with a gradient of 1, after the
+ * list of special points with gradients of every kind. Slopes are long doubles; results within 2 %
+ * of the bound, and every new worst one, are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,5 +83,5 @@ static void close_chosen(void *state)
     free(s);
 }
 
-const method chosen_method = { "2^30 points chosen to hurt", blocks, open_chosen, block,
+const method chosen_method = { "2^30 adversarial points", blocks, open_chosen, block,
                                close_chosen, bench_where };

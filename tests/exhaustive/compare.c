@@ -21,7 +21,7 @@ enum {
 typedef struct format {
     int width, digits, bias; /* digits: of the fraction as stored */
     double rebias;           /* 2^(bias of double - bias) */
-    double limit;            /* the number after the largest, where infinity stands */
+    double limit;            /* the number after the largest, which infinity takes the place of */
 } format;
 
 static const format f32 = { 32, 23, 127, 0x1p896, 0x1p128 };

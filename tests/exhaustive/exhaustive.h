@@ -3,7 +3,7 @@
  *
  * A job is one operator with one set of attributes and one dtype, measured over a set of inputs.
  * It is cut into blocks, which the threads of work.c take one by one. Every thread keeps its own
- * worst result; the worst of all is the same whatever the threads did.
+ * worst result; the overall worst does not depend on scheduling.
  */
 #ifndef VJP_EXHAUSTIVE_H
 #define VJP_EXHAUSTIVE_H
@@ -120,8 +120,8 @@ double compare_block(vjp_dtype dtype, int correctly, int64_t n, const double *ex
 /* compare_f64 - the error in ULP of one result against an exact value that is a long double. */
 double compare_f64(long double exact, double got);
 
-/* compare_mpfr_from - from which error on a result is for MPFR: near the bound, or where the quick
- * comparison says that a result is not correctly rounded. */
+/* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound,
+ * or where the quick comparison says that a result is not correctly rounded. */
 double compare_mpfr_from(const job *j, int which);
 
 /* compare_keep - join one result to the worst of all and, if g is 1, of those. Its error is found

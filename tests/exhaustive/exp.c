@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exp.c - the library's own exponential, and the sigmoid's slope before diff_dst is multiplied in:
- * every float that they are asked for, and 2^28 doubles.
+ * every float that they are called with, and 2^28 doubles.
  *
- * Compiled once for each compute type with VJPI_COMPUTE_F64 set, against the very text that the
- * kernels are made of. Errors are in ULP of the exact value, as if exponents had no limits.
+ * Compiled once for each compute type with VJPI_COMPUTE_F64 set, from the same source as the
+ * kernels. Errors are in ULP of the exact value, as if exponents had no limits.
  *
  * Where exp(-|x|) is a normal number the result is slope * diff_dst, rounded once. A relative error
  * of k * 2^-24 (f64: 2^-53) of the slope then makes one of less than k + 0.5 ULP of the result,
@@ -164,9 +164,9 @@ static void where(const job *j, const worst *w, char text[WHERE_TEXT])
 #if VJPI_COMPUTE_F64
 const part parts_f64[PARTS] = {
     { "exp", OPERATOR, VJP_F64,
-      { "2^28 points chosen to hurt", blocks, open_exp, exp_block, close_exp, where }, 0 },
+      { "2^28 adversarial points", blocks, open_exp, exp_block, close_exp, where }, 0 },
     { OPERATOR " use_dst=0, the slope", OPERATOR, VJP_F64,
-      { "2^28 points chosen to hurt, up to 600, any gradient", blocks, open_exp, slope_block,
+      { "2^28 adversarial points, up to 600, any gradient", blocks, open_exp, slope_block,
         close_exp, where }, 1 },
 };
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forwards.c - operators without a gradient: every finite input of f16, bf16 and f32, and 2^30 points
- * chosen to hurt of f64. Exact values are long doubles; what comes within 2 % of the bound, and every
- * new worst, is for MPFR. */
+/* forwards.c - operators without a gradient: every finite input of f16, bf16 and f32, and 2^30
+ * numerically difficult points of f64. Exact values are long doubles; results within 2 % of the
+ * bound, and every new worst one, are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -106,5 +106,5 @@ static void close_forwards(void *state)
     free(s);
 }
 
-const method forwards_method = { "every input; f64: 2^30 points chosen to hurt", blocks, open_forwards,
+const method forwards_method = { "every input; f64: 2^30 adversarial points", blocks, open_forwards,
                                  block, close_forwards, bench_where };

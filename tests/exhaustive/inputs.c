@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c - f32: every finite input with one gradient of each kind, half of them drawn anew for
- * every input. The slope is a long double's; what comes within 2 % of the bound, and every new
- * worst, is for MPFR. */
+ * every input. Slopes are long doubles; results within 2 % of the bound, and every new worst one,
+ * are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static void *open_inputs(const job *j)
     return s;
 }
 
-/* Gradients flow back as they are where the function is not flat. Inputs that are not finite lie
- * in whole blocks but for the first of them, and 0 times anything says nothing. */
+/* Gradients flow back as they are where the function is not flat. Except for the first of them,
+ * inputs that are not finite fill whole blocks, and 0 times anything shows nothing. */
 static void fill_block(inputs *s, const job *j, int64_t index)
 {
     float *values = s->b.data[j->runs];

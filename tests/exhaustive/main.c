@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - measure the error of every operator and dtype, exhaustively where the inputs are finite
- * in number, and compare it with the stated bound.
+/* main.c - measure the error of every operator and dtype, exhaustively where the number of inputs
+ * allows it, and compare it with the stated bound.
  *
  *     exhaustive [--only TEXT] [--threads N] RESULTS
  *     exhaustive --markdown RESULTS
  *
  * Every line of RESULTS is one measurement, its columns separated by tabs; what is there already is
- * not measured again, so that a run that was stopped goes on. --only takes the jobs whose name and
- * dtype, as printed, contain TEXT. --markdown prints RESULTS as the tables of docs/numerics.md. */
+ * not measured again, so that an interrupted run can be resumed. --only takes the jobs whose name
+ * and dtype, as printed, contain TEXT. --markdown prints RESULTS as the tables of docs/numerics.md.
+ */
 #define _DEFAULT_SOURCE
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pairs.c - 16-bit dtypes: every finite input with every finite gradient. MPFR is asked once for an
+/* pairs.c - 16-bit dtypes: every finite input with every finite gradient. MPFR is used once per
  * input; its product with a gradient of at most 11 bits is a double. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sums.c - outputs that hang on a sum, with rows made to hurt it: terms that cancel, terms of every
- * size, terms too small beside those before them; up to 2^24 of them. Errors are shares of the
- * stated bound. The oracle's sum is a compensated one of long doubles, whose own error is below
- * 2^-62 of the summed magnitudes: less than a thousandth of any bound. */
+/* sums.c - outputs that depend on a sum, over numerically difficult rows: terms that cancel, terms
+ * of every size, terms too small relative to those before them; up to 2^24 of them. Errors are
+ * given as fractions of the stated bound. The oracle's sum is a compensated one of long doubles,
+ * whose own error is below 2^-62 of the summed magnitudes: less than a thousandth of any bound. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ enum {
     AXES = 2
 };
 
-/* One block: a family, a length, where the row lies and how results are stored. */
+/* One block: a family, a length, the row's position in memory and how results are stored. */
 typedef struct row {
     family family;
     int64_t n;
@@ -238,5 +238,5 @@ static void where(const job *j, const worst *w, char text[WHERE_TEXT])
              (int)r.axis);
 }
 
-const method sums_method = { "rows of up to 2^24, made to hurt", blocks, open_sums, block,
+const method sums_method = { "adversarial rows of up to 2^24", blocks, open_sums, block,
                              close_sums, where };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c - threads that take the blocks of a job, and a bar that says how far they are. */
+/* work.c - threads that take the blocks of a job, and a progress bar. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void *take_blocks(void *argument)
     return NULL;
 }
 
-/* The time left goes by the guessed costs, corrected by what the work so far really took. */
+/* The time left is estimated from the assumed costs, corrected by the time taken so far. */
 static void show(const crew *c, double began, double done, double total)
 {
     static double first = -1;

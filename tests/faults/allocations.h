@@ -2,8 +2,8 @@
 /* allocations.h - count what a thread allocates, and let any one of its allocations fail.
  *
  * A program that links this has the malloc family of allocations.c in place of the C library's,
- * in every library it loads. New memory is filled with rubbish and freed memory overwritten, so
- * that neither can be taken for something else.
+ * in every library it loads. New memory is filled with garbage and freed memory is overwritten, so
+ * that uses of either show.
  */
 #ifndef VJP_TESTS_ALLOCATIONS_H
 #define VJP_TESTS_ALLOCATIONS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bytes.h - a fuzzer's input as a stream of decisions, and what every target does with a fault.
  *
- * A target is a C file fuzz_<name>.c with the function below. Linked with libFuzzer it is fed what
- * that invents (make fuzz), linked with replay.c it is fed the files of corpus/<name> (make check).
- * A stream that has run dry goes on with zeros, so that every prefix of an input is an input.
+ * A target is a C file fuzz_<name>.c with the function below. Linked with libFuzzer it gets
+ * generated inputs (make fuzz), linked with replay.c the files of corpus/<name> (make check). A
+ * stream at its end continues with zeros, so that every prefix of an input is an input.
  */
 #ifndef VJP_FUZZ_BYTES_H
 #define VJP_FUZZ_BYTES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_arguments.c - the input is a command line: the byte that chooses the command, then words
- * that end with a NUL. Every command's options are parsed and asked for; `vjp ops` and `vjp run`
- * are carried out, the latter on a few small files of ours.
+ * that end with a NUL. Every command's options are parsed and queried; `vjp ops` and `vjp run`
+ * are executed, the latter on a few small files.
  *
- * What the program says is caught: whoever is refused must be told something. */
+ * The program's messages are captured: a refusal must come with one. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static int take_words(bytes *b, char **words)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* In a folder, in memory if that can be: a to d can be read (d is no tensor), x and y written. */
+/* In a folder, in memory if possible: a to d can be read (d is not a tensor), x and y written. */
 static const char readable[] = "abcd", writable[] = "xy";
 static char folder[] = "/dev/shm/vjp-fuzz-XXXXXX", paths[UINT8_MAX + 1][sizeof(folder) + 2];
 

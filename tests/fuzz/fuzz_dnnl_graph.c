@@ -2,7 +2,7 @@
 /* fuzz_dnnl_graph.c - the input is a sequence of oneDNN Graph calls on a few slots of objects.
  *
  * Calls come in any order, with NULL, with descriptions that say anything and with objects of
- * other graphs; what was destroyed is never used again, and data lie where the description says.
+ * other graphs; what was destroyed is never used again, and data is where the description says.
  * What was compiled must execute on tensors of the compiled descriptions.
  */
 #include "dnnl_graph/world.h"

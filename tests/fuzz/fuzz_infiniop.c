@@ -2,7 +2,7 @@
 /* fuzz_infiniop.c - the input is a sequence of infiniop calls on a few slots of objects.
  *
  * Calls come in any order, with NULL, with objects of the wrong operator and with descriptors that
- * fit nothing; what was destroyed is never used again, and data lie where the descriptor says. A
+ * fit nothing; what was destroyed is never used again, and data is where the descriptor says. A
  * call whose arguments are all right must succeed. The operators come from ops.def.
  */
 #include <infiniop.h>
@@ -160,7 +160,7 @@ static void destroy_op(world *w, bytes *b)
     destroy_made(slot, slot->op);
 }
 
-/* What is asked of a descriptor; NULL for either argument is refused. */
+/* Queries of a descriptor; NULL for either argument is refused. */
 static void ask_op(world *w, bytes *b)
 {
     made_op *slot = &w->made[bytes_below(b, SLOTS)];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_plan.c - plans of arbitrary descriptors, and the check of arbitrary addresses; no data.
  *
- * The input starts from an operator with dense tensors that fit, and then bends any part of it:
+ * The input starts from an operator with dense tensors that fit, and then changes any part of it:
  * names, counts, attributes, dtypes, ranks, dims, strides, struct sizes. A refusal has a status, a
  * reason and no plan; a plan keeps the promises that can be tested without running it: its
  * workspace, outputs that repeat no element, addresses that do not overlap.
@@ -317,7 +317,7 @@ static void check_workspace(const draft *d, size_t size)
     expect(size <= 256 * 1024 || (double)size <= limit, "the workspace is too large");
 }
 
-/* Addresses that the plan agrees to do not overlap, but for an output in place of an input. */
+/* Addresses that the plan accepts do not overlap, except for an output in place of an input. */
 static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
 {
     void *buffers[TENSORS] = { NULL };

@@ -3,8 +3,8 @@
  *
  * The input chooses operator, dtypes, shape, attributes, strides, sharing and values. Whatever the
  * library accepts must touch nothing but the outputs, keep its stated bounds, and have the same
- * bits with every instruction set, in any order of the tasks and with streamed stores. (There are
- * several tasks only in a build with VJP_TASK_ELEMENTS, as the preset fuzz has it.)
+ * bits with every instruction set, in any order of the tasks and with non-temporal stores. (There
+ * are several tasks only in a build with VJP_TASK_ELEMENTS, as the preset fuzz has it.)
  */
 #include "base.h"
 #include "bytes.h"
@@ -31,7 +31,7 @@ static void backwards(void *user, int64_t ntasks, vjp_task task, void *arg)
 }
 
 /* For each instruction set that this machine has, one as it is and one whose tasks run backwards
- * and that stores past the caches, as if they could not hold even a small problem. */
+ * and that uses non-temporal stores, as if the caches could not hold even a small problem. */
 typedef struct contexts {
     vjp_context *at[2 * ISAS];
     int32_t count;

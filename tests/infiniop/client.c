@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client.c - a user's program, compiled as C and as C++: operators of each kind, and the runtime. */
+/* client.c - a client program, compiled as C and as C++: operators of each kind, and the runtime.
+ */
 #include <stdio.h>
 
 #include <infiniop.h>

@@ -246,7 +246,7 @@ static size_t channel_of(const struct problem *p, size_t i)
     return i / (p->shape[2] * p->shape[3]) % p->shape[1];
 }
 
-/* Where element i of a dense tensor lies in the last one. */
+/* The position of element i of a dense tensor in the last one. */
 static size_t place_in_last(const struct problem *p, size_t i)
 {
     size_t pixels = p->shape[2] * p->shape[3], image = p->shape[1] * pixels;

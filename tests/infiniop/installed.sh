@@ -39,7 +39,7 @@ build "${CC:-cc}" c11 tests/infiniop/client.c
 build "${CXX:-c++}" c++11 tests/infiniop/client.c
 build "${CC:-cc}" c11 examples/infiniop_sigmoid.c
 
-# The run path names one folder, and so does not need those on the way to it.
+# The run path names one folder, and so does not depend on its parent folders.
 case $libs in
 */../*) echo "the run path is not plain: $libs" && exit 1 ;;
 esac

@@ -29,20 +29,17 @@ typedef struct tensor {
     ptrdiff_t strides[MAX_RANK];
     char *storage;
     size_t storage_size;
-    ptrdiff_t first; /* where element (0, 0, ...) lies, in elements */
+    ptrdiff_t first; /* the position of element (0, 0, ...), in elements */
 } tensor;
 
-extern const infiniDtype_t all_dtypes[4];
-
-/* The relative error of one rounding to the dtype, with room for the operator's own few ULP. */
-double tolerance(infiniDtype_t dtype);
+extern const infiniDtype_t infini_dtypes[4];
 
 /* strides NULL: dense. The data is some multiples of 1/16 in [-4, 4), exact in every dtype. */
 tensor tensor_make(infiniDtype_t dtype, size_t ndim, const size_t *shape, const ptrdiff_t *strides,
                    unsigned seed);
 void tensor_free(tensor *t);
 
-/* Where element (0, 0, ...) lies: what infiniop calls the tensor's data. */
+/* The address of element (0, 0, ...): what infiniop calls the tensor's data. */
 void *tensor_data(const tensor *t);
 
 /* Element i in row-major order of the indices, whatever the strides. */
@@ -51,7 +48,8 @@ void tensor_set(tensor *t, size_t i, double value);
 
 infiniopTensorDescriptor_t tensor_describe(const tensor *t);
 
-/* Fail unless the storage of t is as it was in `before`, but for the elements that t addresses. */
+/* Fail unless the storage of t is the same as `before`, except for the elements that t addresses.
+ */
 void assert_guards_intact(const tensor *t, const char *before);
 
 infiniopHandle_t cpu_handle(void);

@@ -119,7 +119,7 @@ static void *function(void *library, const char *name)
     return found;
 }
 
-/* ISO C has no cast from void * to a function; POSIX asks that the bytes may be copied. */
+/* ISO C has no cast from void * to a function; POSIX guarantees that the bytes may be copied. */
 #define LOAD(pointer, library, name)                  \
     do {                                              \
         void *address = function(library, name);      \

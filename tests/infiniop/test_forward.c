@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forward.c - the forward operators against their definitions in double: with strides, in place,
- * in every dtype; what their own parameters do, and the operator whose input holds two tensors. */
+/* test_forward.c - the forward operators against the oracle: with strides, in place, in every dtype;
+ * what their own parameters do, and the operator whose input holds two tensors. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "expected.h"
 #include "operators.h"
-#include "support.h"
 
-/* ---- the definitions ---------------------------------------------------------------------- */
+/* ---- the operators, and what they mean ---------------------------------------------------- */
 
 static const float low = -0.75f, high = 1.5f, beta = 0.5f;
-
-static double logistic(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
-static double clipped(double x, double min, double max) { return fmin(fmax(x, min), max); }
-static double want_tanhshrink(double x) { return x - tanh(x); }
-static double want_softsign(double x) { return x / (1 + fabs(x)); }
-static double want_reciprocal(double x) { return 1 / x; }
-static double want_relu(double x) { return fmax(x, 0); }
-static double want_relu6(double x) { return clipped(x, 0, 6); }
-static double want_hardtanh(double x) { return clipped(x, (double)low, (double)high); }
-static double want_hardswish(double x) { return x * clipped(x + 3, 0, 6) / 6; }
-static double want_silu(double x) { return x * logistic(x); }
-static double want_quickgelu(double x) { return x * logistic(1.702 * x); }
-static double want_gelu(double x) { return x / 2 * erfc(-x / sqrt(2)); }
-static double want_softplus(double x) { return log1p(exp((double)beta * x)) / (double)beta; }
-
-static double want_gelutanh(double x)
-{
-    return x * logistic(2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x));
-}
-
-static double want_selu(double x)
-{
-    return 1.0507009873554804934 * (x > 0 ? x : 1.6732632423543772848 * expm1(x));
-}
 
 typedef infiniStatus_t (*create_2)(infiniopHandle_t, any_descriptor *, infiniopTensorDescriptor_t,
                                    infiniopTensorDescriptor_t);
@@ -53,38 +29,43 @@ static infiniStatus_t create_softplus(infiniopHandle_t handle, any_descriptor *d
     return infiniopCreateSoftplusDescriptor(handle, desc, y, x, beta, 1);
 }
 
+#define REAL(name, value) { name, VJP_ATTR_F64, { .f64 = value } }
+#define MODE(value) { "mode", VJP_ATTR_STR, { .str = value } }
+#define NO_ATTR { 0 }
+
 static const struct forward {
-    const char *name;
+    const char *op; /* of vjp */
     create_2 create;
     run_2 run;
-    double (*want)(double x);
+    vjp_attr attrs[2]; /* up to the first without a name */
 } forwards[] = {
-#define FORWARD(stem, want) { #stem, infiniopCreate##stem##Descriptor, infiniop##stem, want }
-    FORWARD(Sigmoid, logistic),
-    FORWARD(Tanh, tanh),
-    FORWARD(Tanhshrink, want_tanhshrink),
-    FORWARD(Softsign, want_softsign),
-    FORWARD(Reciprocal, want_reciprocal),
-    FORWARD(Relu, want_relu),
-    FORWARD(Relu6, want_relu6),
-    { "HardTanh", create_hardtanh, infiniopHardTanh, want_hardtanh },
-    FORWARD(HardSwish, want_hardswish),
-    FORWARD(Silu, want_silu),
-    FORWARD(QuickGelu, want_quickgelu),
-    FORWARD(Gelu, want_gelu),
-    FORWARD(GeluTanh, want_gelutanh),
-    FORWARD(Selu, want_selu),
-    { "Softplus", create_softplus, infiniopSoftplus, want_softplus },
+#define FORWARD(stem, op, ...) \
+    { #op, infiniopCreate##stem##Descriptor, infiniop##stem, { __VA_ARGS__ } }
+    FORWARD(Sigmoid, sigmoid, NO_ATTR),
+    FORWARD(Tanh, tanh, NO_ATTR),
+    FORWARD(Tanhshrink, tanh_shrink, NO_ATTR),
+    FORWARD(Softsign, softsign, NO_ATTR),
+    FORWARD(Reciprocal, reciprocal, NO_ATTR),
+    FORWARD(Relu, relu, NO_ATTR),
+    FORWARD(Relu6, clamp, REAL("min", 0), REAL("max", 6)),
+    { "clamp", create_hardtanh, infiniopHardTanh, { REAL("min", -0.75), REAL("max", 1.5) } },
+    FORWARD(HardSwish, hard_swish, NO_ATTR),
+    FORWARD(Silu, silu, REAL("alpha", 1)),
+    FORWARD(QuickGelu, silu, REAL("alpha", 1.702)),
+    FORWARD(Gelu, gelu, MODE("gelu_erf")),
+    FORWARD(GeluTanh, gelu, MODE("gelu_tanh")),
+    FORWARD(Selu, elu, REAL("alpha", 1.6732632423543772848), REAL("scale", 1.0507009873554804934)),
+    { "softplus", create_softplus, infiniopSoftplus, { REAL("beta", 0.5) } },
 };
 
 /* ---- one tensor in, one out --------------------------------------------------------------- */
 
-/* tolerance() has room for a few ULP; the definition in double loses digits of its own in f64. */
-static void check_value(const char *name, infiniDtype_t dtype, double want, double got)
+static problem meaning_of(const struct forward *f)
 {
-    double allowed = tolerance(dtype) * fabs(want) + 0x1p-50;
-    if (!(fabs(got - want) <= allowed) && !(isinf(want) && got == want))
-        fail_msg("%s, dtype %d: %a, not %a", name, (int)dtype, got, want);
+    problem p = problem_start(f->op);
+    for (size_t i = 0; i < COUNT(f->attrs) && f->attrs[i].name; i++)
+        problem_add_attr(&p, f->attrs[i]);
+    return p;
 }
 
 static void check_forward(infiniopHandle_t handle, const struct forward *f, infiniDtype_t dtype,
@@ -92,16 +73,14 @@ static void check_forward(infiniopHandle_t handle, const struct forward *f, infi
 {
     const size_t shape[] = { 5, 7 };
     tensor y = tensor_make(dtype, 2, shape, NULL, 3), x = tensor_make(dtype, 2, shape, strides, 4);
-    const tensor *input = in_place ? &y : &x;
-    infiniopTensorDescriptor_t y_desc = tensor_describe(&y), x_desc = tensor_describe(input);
+    const tensor *const tensors[] = { in_place ? &y : &x, &y };
+    infiniopTensorDescriptor_t y_desc = tensor_describe(&y), x_desc = tensor_describe(tensors[0]);
     any_descriptor desc;
-    double want[35];
-    for (size_t i = 0; i < y.numel; i++)
-        want[i] = f->want(tensor_get(input, i));
+    problem p = meaning_of(f);
+    expected e = expected_of(&p, tensors);
     OK(f->create(handle, &desc, y_desc, x_desc));
-    OK(f->run(desc, NULL, 0, tensor_data(&y), tensor_data(input), NULL));
-    for (size_t i = 0; i < y.numel; i++)
-        check_value(f->name, dtype, want[i], tensor_get(&y, i));
+    OK(f->run(desc, NULL, 0, tensor_data(&y), tensor_data(tensors[0]), NULL));
+    expected_check(&e, tensors + 1);
     OK(infiniopDestroySigmoidDescriptor(desc)); /* descriptors are all alike */
     OK(infiniopDestroyTensorDescriptor(y_desc));
     OK(infiniopDestroyTensorDescriptor(x_desc));
@@ -116,9 +95,9 @@ static void forwards_are_right_in_every_dtype(void **state)
     infiniopHandle_t handle = cpu_handle();
     (void)state;
     for (size_t f = 0; f < COUNT(forwards); f++)
-        for (size_t t = 0; t < COUNT(all_dtypes); t++)
+        for (size_t t = 0; t < COUNT(infini_dtypes); t++)
             for (size_t s = 0; s < COUNT(strides); s++)
-                check_forward(handle, &forwards[f], all_dtypes[t], strides[s], s == 0);
+                check_forward(handle, &forwards[f], infini_dtypes[t], strides[s], s == 0);
     OK(infiniopDestroyHandle(handle));
 }
 
@@ -129,19 +108,19 @@ static void prelu_has_a_weight_per_channel(void **state)
     const size_t shape[] = { 2, 3, 5 }, channels[] = { 3 };
     infiniopHandle_t handle = cpu_handle();
     (void)state;
-    for (size_t t = 0; t < COUNT(all_dtypes); t++) {
-        tensor y = tensor_make(all_dtypes[t], 3, shape, NULL, 3);
-        tensor x = tensor_make(all_dtypes[t], 3, shape, NULL, 4);
-        tensor w = tensor_make(all_dtypes[t], 1, channels, NULL, 5);
+    for (size_t t = 0; t < COUNT(infini_dtypes); t++) {
+        tensor y = tensor_make(infini_dtypes[t], 3, shape, NULL, 3);
+        tensor x = tensor_make(infini_dtypes[t], 3, shape, NULL, 4);
+        tensor w = tensor_make(infini_dtypes[t], 1, channels, NULL, 5);
         infiniopTensorDescriptor_t data = tensor_describe(&x), weight = tensor_describe(&w);
         infiniopPreluDescriptor_t desc;
+        const tensor *const tensors[] = { &x, &w, &y };
+        problem p = problem_start("prelu");
+        problem_add_attr(&p, vjp_attr_str("data_format", "NCX"));
+        expected e = expected_of(&p, tensors);
         OK(infiniopCreatePreluDescriptor(handle, &desc, data, data, weight));
         OK(infiniopPrelu(desc, NULL, 0, tensor_data(&y), tensor_data(&x), tensor_data(&w), NULL));
-        for (size_t i = 0; i < x.numel; i++) {
-            double at = tensor_get(&x, i);
-            check_value("Prelu", all_dtypes[t], at > 0 ? at : at * tensor_get(&w, i / 5 % 3),
-                        tensor_get(&y, i));
-        }
+        expected_check(&e, tensors + 2);
         OK(infiniopDestroyPreluDescriptor(desc));
         OK(infiniopDestroyTensorDescriptor(data));
         OK(infiniopDestroyTensorDescriptor(weight));
@@ -158,19 +137,19 @@ static void swiglu_gates_by_its_second_input(void **state)
     const size_t shape[] = { 4, 9 };
     infiniopHandle_t handle = cpu_handle();
     (void)state;
-    for (size_t t = 0; t < COUNT(all_dtypes); t++) {
+    for (size_t t = 0; t < COUNT(infini_dtypes); t++) {
         tensor made[3];
         for (unsigned i = 0; i < 3; i++)
-            made[i] = tensor_make(all_dtypes[t], 2, shape, NULL, 3 + i);
+            made[i] = tensor_make(infini_dtypes[t], 2, shape, NULL, 3 + i);
         infiniopTensorDescriptor_t view = tensor_describe(&made[0]);
         infiniopSwiGLUDescriptor_t desc;
+        const tensor *const tensors[] = { &made[2], &made[1], &made[0] };
+        problem p = problem_start("swiglu");
+        expected e = expected_of(&p, tensors);
         OK(infiniopCreateSwiGLUDescriptor(handle, &desc, view, view, view));
         OK(infiniopSwiGLU(desc, NULL, 0, tensor_data(&made[0]), tensor_data(&made[1]),
                           tensor_data(&made[2]), NULL));
-        for (size_t i = 0; i < made[0].numel; i++)
-            check_value("SwiGLU", all_dtypes[t],
-                        tensor_get(&made[1], i) * want_silu(tensor_get(&made[2], i)),
-                        tensor_get(&made[0], i));
+        expected_check(&e, tensors + 2);
         OK(infiniopDestroySwiGLUDescriptor(desc));
         OK(infiniopDestroyTensorDescriptor(view));
         for (int i = 0; i < 3; i++)
@@ -187,14 +166,19 @@ static void check_silu_and_mul(infiniopHandle_t handle, infiniDtype_t dtype,
     const size_t shape[] = { 3, 4, 5 }, twice[] = { 3, 4, 10 };
     tensor y = tensor_make(dtype, 3, shape, NULL, 3), x = tensor_make(dtype, 3, twice, strides, 4);
     infiniopTensorDescriptor_t y_desc = tensor_describe(&y), x_desc = tensor_describe(&x);
+    tensor gate = tensor_make(dtype, 3, shape, NULL, 5), up = tensor_make(dtype, 3, shape, NULL, 6);
+    const tensor *const tensors[] = { &gate, &up, &y };
+    problem p = problem_start("swiglu");
     infiniopSiluAndMulDescriptor_t desc;
     OK(infiniopCreateSiluAndMulDescriptor(handle, &desc, y_desc, x_desc));
     OK(infiniopSiluAndMul(desc, NULL, 0, tensor_data(&y), tensor_data(&x), NULL));
-    for (size_t i = 0; i < y.numel; i++) {
-        size_t gate = i / 5 * 10 + i % 5;
-        check_value("SiluAndMul", dtype, want_silu(tensor_get(&x, gate)) * tensor_get(&x, gate + 5),
-                    tensor_get(&y, i));
+    for (size_t i = 0; i < y.numel; i++) { /* the halves of x, as two tensors */
+        size_t in_x = i / 5 * 10 + i % 5;
+        tensor_set(&gate, i, tensor_get(&x, in_x));
+        tensor_set(&up, i, tensor_get(&x, in_x + 5));
     }
+    expected e = expected_of(&p, tensors);
+    expected_check(&e, tensors + 2);
     EXPECT(BAD_PARAM, infiniopSiluAndMul(desc, NULL, 0, tensor_data(&y), NULL, NULL));
     EXPECT(BAD_PARAM, infiniopSiluAndMul(desc, NULL, 0, NULL, tensor_data(&x), NULL));
     EXPECT(BAD_PARAM, infiniopSwiGLU(desc, NULL, 0, tensor_data(&y), tensor_data(&x),
@@ -204,6 +188,8 @@ static void check_silu_and_mul(infiniopHandle_t handle, infiniDtype_t dtype,
     OK(infiniopDestroyTensorDescriptor(x_desc));
     tensor_free(&y);
     tensor_free(&x);
+    tensor_free(&gate);
+    tensor_free(&up);
 }
 
 static void silu_and_mul_splits_the_last_dim(void **state)
@@ -212,11 +198,11 @@ static void silu_and_mul_splits_the_last_dim(void **state)
                            transposed[] = { 10, 30, 1 };
     infiniopHandle_t handle = cpu_handle();
     (void)state;
-    for (size_t t = 0; t < COUNT(all_dtypes); t++) {
-        check_silu_and_mul(handle, all_dtypes[t], NULL);
-        check_silu_and_mul(handle, all_dtypes[t], padded);
-        check_silu_and_mul(handle, all_dtypes[t], backwards);
-        check_silu_and_mul(handle, all_dtypes[t], transposed);
+    for (size_t t = 0; t < COUNT(infini_dtypes); t++) {
+        check_silu_and_mul(handle, infini_dtypes[t], NULL);
+        check_silu_and_mul(handle, infini_dtypes[t], padded);
+        check_silu_and_mul(handle, infini_dtypes[t], backwards);
+        check_silu_and_mul(handle, infini_dtypes[t], transposed);
     }
     OK(infiniopDestroyHandle(handle));
 }
@@ -271,22 +257,29 @@ static void numbers_that_are_refused(void **state)
 static void gelu_backward_keeps_its_digits_left_of_0(void **state)
 {
     static const size_t shape[] = { 2 };
-    const float x[] = { -6, 0 }, g[] = { 1, 1 };
-    float dx[2];
+    tensor x = tensor_make(INFINI_DTYPE_F32, 1, shape, NULL, 1);
+    tensor g = tensor_make(INFINI_DTYPE_F32, 1, shape, NULL, 2);
+    tensor dx = tensor_make(INFINI_DTYPE_F32, 1, shape, NULL, 3);
+    const tensor *const tensors[] = { &x, &g, &dx };
     infiniopHandle_t handle = cpu_handle();
     infiniopTensorDescriptor_t view = view_of(1, shape);
     infiniopGeluBackwardDescriptor_t desc;
+    problem p = problem_start("gelu_backward");
     (void)state;
+    problem_add_attr(&p, vjp_attr_str("mode", "gelu_tanh"));
+    tensor_set(&x, 0, -6);
+    tensor_set(&x, 1, 0);
+    expected e = expected_of(&p, tensors);
     OK(infiniopCreateGeluBackwardDescriptor(handle, &desc, view, view, view));
-    OK(infiniopGeluBackward(desc, NULL, 0, dx, x, g, NULL));
-    double a = 6, u = sqrt(2 / acos(-1)) * (a + 0.044715 * a * a * a);
-    double du = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * a * a), e = exp(-2 * u);
-    double want = e / (1 + e) - a * 2 * du * e / ((1 + e) * (1 + e));
-    check_value("GeluBackward", INFINI_DTYPE_F32, want * 0x1p30, (double)dx[0] * 0x1p30);
-    check_value("GeluBackward", INFINI_DTYPE_F32, 0.5, (double)dx[1]);
+    OK(infiniopGeluBackward(desc, NULL, 0, tensor_data(&dx), tensor_data(&x), tensor_data(&g),
+                            NULL));
+    expected_check(&e, tensors + 2);
     OK(infiniopDestroyGeluBackwardDescriptor(desc));
     OK(infiniopDestroyTensorDescriptor(view));
     OK(infiniopDestroyHandle(handle));
+    tensor_free(&x);
+    tensor_free(&g);
+    tensor_free(&dx);
 }
 
 int main(void)

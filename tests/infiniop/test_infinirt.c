@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-/* The sanitizers ask for these by name; without them a malloc that fails ends the program. */
+/* The sanitizers look these up by name; without them a malloc that fails ends the program. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_known_faults.c - the faults of tests/test_known_faults.c, asked of the infiniop interface:
- * every operator and tensor that they can be asked of. */
+/* test_known_faults.c - the faults of tests/test_known_faults.c, tested in the infiniop interface:
+ * with every operator and tensor that they apply to. */
 #include <limits.h>
 #include <string.h>
 
@@ -203,7 +203,7 @@ pytorch_issue_195547_a_tensor_smaller_than_the_one_that_bounds_the_loop(void **s
 }
 
 /* 2^59 + 1 elements of f32 are 4 bytes if their bits are counted in 64 bits, and 2^62 + 1 are if
- * their bytes are: the first must be known to overlap where they lie 64 bytes apart. */
+ * their bytes are: the first must be found to overlap where they are 64 bytes apart. */
 static void xnnpack_issue_10100_a_size_that_wraps_to_4_bytes(void **state)
 {
     static char memory[512];

@@ -136,7 +136,7 @@ static void create_refuses_an_output_that_repeats(void **state)
     (void)state;
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, shape, (const ptrdiff_t[]){ 0, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, shape, (const ptrdiff_t[]){ 1, 0 }));
-    /* InfiniCore misses this one: a dim of 1 stands before the one that repeats. */
+    /* InfiniCore misses this one: a dim of 1 precedes the one that repeats. */
     EXPECT(BAD_TENSOR_STRIDES, create_output(3, leading, (const ptrdiff_t[]){ 52, 0, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, small, (const ptrdiff_t[]){ 1, 1 }));
     EXPECT(BAD_TENSOR_STRIDES, create_output(2, small, (const ptrdiff_t[]){ 2, -1 }));
@@ -259,7 +259,7 @@ static void a_handle_needs_a_device_that_is_there(void **state)
     OK(infinirtSetDevice(INFINI_DEVICE_CPU, 0));
 }
 
-/* The variable is no parameter of the call, so it is not one that is bad. */
+/* The variable is not a parameter of the call, so the status is not BAD_PARAM. */
 static void a_handle_needs_an_instruction_set(void **state)
 {
     infiniopHandle_t other = handle;

@@ -158,7 +158,7 @@ static void a_new_thread_starts_on_the_cpu(void **state)
 
 /* ---- a small stack ------------------------------------------------------------------------ */
 
-/* Every operator in a dtype, of a few elements and of so many that OpenMP has work to do. */
+/* Every operator in a dtype, with few elements, and with enough for OpenMP threads. */
 static void *live_on_a_small_stack(void *arg)
 {
     enum { ROOM = 5000 * 64 * 8 };
@@ -176,7 +176,7 @@ static void *live_on_a_small_stack(void *arg)
         for (int i = 0; i < op->ntensors; i++) {
             size_t shape[2], ndim = operator_shape(op, i, sizes[k % 2][0], sizes[k % 2][1], shape);
             job->failures += infiniopCreateTensorDescriptor(&tensors[i], ndim, shape, NULL,
-                                                            all_dtypes[job->seed]) != 0;
+                                                            infini_dtypes[job->seed]) != 0;
             data[i] = (char *)memory + (size_t)i * ROOM;
         }
         job->failures += operator_create(op, handle, &desc, tensors, &values) != 0;
@@ -201,7 +201,7 @@ static void a_stack_of_64_kib_is_enough(void **state)
     pthread_attr_init(&attr);
     assert_int_equal(pthread_attr_setstacksize(&attr, least > 64 << 10 ? (size_t)least : 64 << 10),
                      0);
-    for (size_t d = 0; d < COUNT(all_dtypes); d++) {
+    for (size_t d = 0; d < COUNT(infini_dtypes); d++) {
         struct job job = { .seed = (int)d };
         assert_int_equal(pthread_create(&job.thread, &attr, live_on_a_small_stack, &job), 0);
         assert_int_equal(pthread_join(job.thread, NULL), 0);

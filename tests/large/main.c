@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - tensors of 2^31 + 7 and 2^32 + 1 elements run right to the last element.
+/* main.c - tensors of 2^31 + 7 and 2^32 + 1 elements are computed correctly to the last element.
  *
  *     large [OPERATOR]...    by default all; with --quick one layout of 2^31 + 7 elements of one
  *                            operator of each kind
  *
  * Every operator, in rows of every kind and with a transposed gradient, on memory that repeats
- * (tiled.h) and so takes some 200 MiB, though it may seem to be 2 GiB. What is right is found
+ * (tiled.h) and so takes about 200 MiB, though it may appear as 2 GiB. Expected values are found
  * without large indices: elements where an index needs one more bit are computed again in a small
- * tensor, and sums are of small integers, exact in any order. `vjp check --large` does the like
- * with memory that does not repeat, where there is enough of it.
+ * tensor, and sums are of small integers, exact in any order. `vjp check --large` does the same
+ * with memory that does not repeat, where there is enough.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 enum {
     POISON = 0x6d6d,
-    SPARSE = 8191, /* of so many elements of a window one is not 0 */
+    SPARSE = 8191, /* one element in this many of a window is not 0 */
     REST = 1 << 28 /* elements after which to rest */
 };
 
@@ -102,7 +102,7 @@ static int is_slope(const giant *g, int32_t tensor)
 
 /* ---- the elements ------------------------------------------------------------------------- */
 
-/* Where element `index` of the data's shape lies in a tensor. */
+/* The offset of element `index` of the data's shape in a tensor. */
 static int64_t offset_of(const vjp_tensor *tensor, int64_t index)
 {
     int64_t offset = 0;
@@ -235,7 +235,7 @@ static int64_t slope_of(const giant *g, int64_t index)
                                                               : index / columns % rows;
 }
 
-/* Wrong elements are told and counted; a few are enough. */
+/* Wrong elements are printed, a few of them, and counted. */
 static int64_t compare(const giant *g, int32_t tensor, int64_t index, uint16_t wanted,
                        uint16_t got, int64_t wrong)
 {
@@ -351,8 +351,8 @@ static int64_t check_window(const giant *g)
     return wrong;
 }
 
-/* The elements that are looked at: all of the zones, but of columns, where each takes a sum over
- * pages far apart, only some. */
+/* The elements that are checked: all of the zones, or only some for columns, where each takes a sum
+ * over pages far apart. */
 static int64_t choose_elements(const giant *g, int64_t **indices)
 {
     zone zones[TILED_MOST_ZONES];

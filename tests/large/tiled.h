@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tiled.h - memory for tensors of thousands of millions of 16-bit elements, without having it.
+/* tiled.h - the appearance of memory for tensors of billions of 16-bit elements.
  *
  * One window of some 64 MiB is mapped again and again, so that most of the tensor repeats. Its
  * length is a prime number of pages: no power of two is a multiple of it, and an index that lost
  * its upper bits leads to another element of the window. Around the places where indices and
- * offsets need one more bit, and at both ends, lie zones: memory of their own, behind which every
- * element can be told from all others. Behind the last page nothing may be touched.
+ * offsets need one more bit, and at both ends, there are zones with memory of their own, in which
+ * every element differs from all others. Nothing after the last page may be touched.
  */
 #ifndef VJP_TESTS_TILED_H
 #define VJP_TESTS_TILED_H
@@ -32,7 +32,8 @@ typedef struct zone {
     int64_t begin, end;
 } zone;
 
-/* tiled_zones - the zones of so many elements, in order; returns how many there are. */
+/* tiled_zones - the zones of a tensor of that many elements, in order; returns how many there are.
+ */
 int tiled_zones(int64_t count, zone zones[TILED_MOST_ZONES]);
 
 /* tiled_open - zeros. Ends the program if the system does not have the address space. */

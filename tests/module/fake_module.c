@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_module.c - a CUDA module without CUDA, to see the library among devices that fail.
+/* fake_module.c - a CUDA module without CUDA, to test the library with devices that fail.
  *
- * It computes nothing. The environment variable FAKE_MODULE names the call that fails, or what it
- * was built with, when it was loaded, that the library was not: version, table. */
+ * It computes nothing. The environment variable FAKE_MODULE names the call that fails or, when it
+ * is loaded, what differs from the library: version, table. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h - memory between two pages that cannot be touched.
  *
- * The bytes lie flush against one of the guard pages, so that a read or write one byte past that
+ * The bytes are flush against one of the guard pages, so that a read or write one byte past that
  * side faults at once; the slack at the other side holds canaries.
  */
 #ifndef VJP_TESTS_ARENA_H

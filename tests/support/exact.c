@@ -88,7 +88,7 @@ double exact_error(vjp_dtype dtype, mpfr_srcptr exact, double got)
         return is_negative(got) == is_negative(value) ? 0 : INFINITY;
     mpfr_t distance;
     mpfr_init2(distance, EXACT_BITS);
-    if (isinf(got)) /* in two steps: for f64 the place of infinity is no double */
+    if (isinf(got)) /* in two steps: for f64 the number after the largest is not a double */
         mpfr_sub_d(distance, exact, copysign((double)dtype_ulp(dtype, limit), got), MPFR_RNDN);
     mpfr_sub_d(distance, isinf(got) ? distance : exact, isinf(got) ? copysign(limit, got) : got,
                MPFR_RNDN);

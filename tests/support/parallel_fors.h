@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parallel_fors.h - ways to run tasks that are allowed, if odd. */
+/* parallel_fors.h - unusual but valid ways to run tasks. */
 #ifndef VJP_TESTS_PARALLEL_FORS_H
 #define VJP_TESTS_PARALLEL_FORS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* points.h - inputs and gradients chosen to hurt: where a formula changes course, where its parts
- * round worst, and where its result sits badly on the number line.
+/* points.h - numerically difficult inputs and gradients: where a formula changes branch, where its
+ * parts round worst, and where its result is near a rounding boundary.
  */
 #ifndef VJP_TESTS_POINTS_H
 #define VJP_TESTS_POINTS_H
@@ -46,7 +46,7 @@ typedef struct gradient_source {
 
 gradient_source gradient_source_of(vjp_dtype dtype);
 
-/* gradient_draw - a finite gradient of that kind for an input with this slope (0: no matter). */
+/* gradient_draw - a finite gradient of that kind for an input with this slope (0: any). */
 double gradient_draw(const gradient_source *source, random_state *random, gradient_kind kind,
                      double slope);
 

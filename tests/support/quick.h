@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quick.h - elementwise operators in long double: some 64 right bits in some tens of nanoseconds,
- * for tests that ask thousands of millions of times. What comes near a bound is for exact.h. */
+/* quick.h - elementwise operators in long double: about 64 correct bits in tens of nanoseconds, for
+ * tests with billions of points. Results near a bound are computed again with exact.h. */
 #ifndef VJP_TESTS_QUICK_H
 #define VJP_TESTS_QUICK_H
 

@@ -27,7 +27,7 @@ extern vjp_plan *const NOT_A_PLAN;
 void refused(const problem *p, vjp_status status, words wanted);
 problem accepted(problem p);
 
-/* refusal_any - a small problem of an operator, whatever it takes. */
+/* refusal_any - a small valid problem of any operator. */
 problem refusal_any(const vjp_op_info *op);
 
 /* refusal_shaped - data of this shape, rows of what is left of it, 1-D parameters of its last dim

@@ -210,7 +210,7 @@ vjp_status trial_run_plan(const trial *t, const vjp_plan *plan)
     if (size == 0)
         return vjp_plan_run(plan, trial_inputs(t), trial_outputs(t), NULL, 0, NULL);
     arena workspace = arena_open(size, t->edge);
-    memset(workspace.bytes, 0xff, size); /* NaNs: sums that start from what lies there show it */
+    memset(workspace.bytes, 0xff, size); /* NaNs: a sum that starts from stale memory shows it */
     arena_forget(&workspace);
     vjp_status status =
         vjp_plan_run(plan, trial_inputs(t), trial_outputs(t), workspace.bytes, size, NULL);

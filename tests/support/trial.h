@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trial.h - a problem with memory and values, run as often as wanted and looked at afterwards.
+/* trial.h - a problem with memory and values, run any number of times and then checked.
  *
- * Every tensor lies in guarded memory of its own (or of the tensor whose home it shares). Each
+ * Every tensor is in guarded memory of its own (or of the tensor whose home it shares). Each
  * run starts from the same inputs and from poisoned outputs; after it, everything but the
  * outputs' own elements must be as it was: inputs, gaps between strided elements, slack.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit.h - cmocka with the headers it wants before it, and the assertion every test needs.
+/* unit.h - cmocka with the headers it requires, and the assertion every test needs.
  *
  * cmocka jumps out of a failing test; what the test had open then leaks, which is accepted.
  */
@@ -28,7 +28,7 @@ void unit_assert_status(vjp_status wanted, vjp_status got, const char *reason, c
 struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFunction test,
                              const void *state);
 
-/* unit_quick - whether VJP_TEST_QUICK asks for a tenth of the samples and no huge tensors:
+/* unit_quick - whether VJP_TEST_QUICK requests a tenth of the samples and no huge tensors:
  * for emulators and sanitizers. */
 int unit_quick(void);
 

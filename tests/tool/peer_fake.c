@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer_fake.c - a peer for the tests of `vjp bench --peers`: ReLU from src, right in f32, right in
  * f64 but in memory of its own; in bf16 it leaves out the first element; it refuses f16, with a
- * reason that is hard to write down. */
+ * reason that needs escaping in JSON and HTML. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -39,7 +39,7 @@ int folder_close(void **state)
     return chdir("..") != 0 || rmdir(folder) != 0;
 }
 
-/* Files counted and, if asked to, removed. */
+/* Files counted and, on request, removed. */
 static int visit_files(bool remove_them)
 {
     DIR *dir = opendir(".");

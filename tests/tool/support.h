@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* support.h - run the program `vjp` in an empty folder and look at what it says and leaves there;
- * .npy files written by hand, so that the program's own code does not test itself. */
+/* support.h - run the program `vjp` in an empty folder and check its output and the files it
+ * leaves; .npy files are written independently, so that the program's own code does not test
+ * itself. */
 #ifndef VJP_TESTS_TOOL_SUPPORT_H
 #define VJP_TESTS_TOOL_SUPPORT_H
 

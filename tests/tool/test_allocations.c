@@ -2,8 +2,8 @@
 /* test_allocations.c - each allocation of `vjp run` failing in turn: it says so, leaves nothing in
  * the folder and nothing in memory, and the next try succeeds.
  *
- * The command runs in this process. One input comes through a pipe and has to be read, the other
- * lies askew in its file and has to be copied; the output is the file that a link names. */
+ * The command runs in this process. One input comes through a pipe and has to be read, the other is
+ * misaligned in its file and has to be copied; the output is the file that a link names. */
 #define _DEFAULT_SOURCE
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bench_peers.c - `vjp bench --peers` beside the peer of peer_fake.c: who is right, refuses or
- * is wrong, in the table, in the lines and on the page. */
+/* test_bench_peers.c - `vjp bench --peers` beside the peer of peer_fake.c: peers that are right,
+ * refuse or are wrong, in the table, in the lines and on the page. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_charts.c - the charts of `vjp bench --html` and of the docs: nothing is cut off or drawn
- * over, figures are those of the lines, and colours can be told apart. */
+ * over, figures are those of the lines, and colours can be distinguished. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void a_label_is_not_cut_off(void **state)
     free(page);
 }
 
-/* The end of a text that there is no room for is left out, and shown by a pointer that stays. */
+/* A text without enough room is truncated, and shown in full on hover. */
 static void a_long_reason_is_shortened(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static double lightness(double t)
     return t > 0.008856 ? cbrt(t) : 7.787 * t + 16.0 / 116;
 }
 
-/* CIE L*a*b* of a colour "#rrggbb" as it is seen. */
+/* CIE L*a*b* of a colour "#rrggbb". */
 static void lab_of(const char *color, const double sight[3][3], double lab[3])
 {
     double rgb[3], seen[3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check.c - `vjp check`: the library passes, and the command says how much it looked at. */
+/* test_check.c - `vjp check`: the library passes, and the command reports how much it checked. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>

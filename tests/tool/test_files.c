@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_files.c - what `vjp run` does to files: outputs whole or not at all, whatever goes wrong;
- * names that are links, inputs or nothing to write to; and pipes. */
+/* test_files.c - what `vjp run` does to files: outputs are complete or absent after any error;
+ * names that are links, inputs or not writable; and pipes. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ enum {
     PREPARED = 4
 };
 
-/* d.npy is as it was and nothing else appeared. */
+/* d.npy is unchanged and nothing else appeared. */
 static void assert_untouched(void)
 {
     assert_true(file_is("d.npy", old, sizeof(old)));
@@ -81,7 +81,7 @@ static void an_output_is_replaced(void **state)
     assert_gradient_in("d.npy");
     assert_int_equal(stat("d.npy", &after), 0);
     assert_int_equal(after.st_mode, before.st_mode);
-    assert_true(after.st_ino != before.st_ino); /* whoever has the old one open keeps it */
+    assert_true(after.st_ino != before.st_ino); /* a process that has the old one open keeps it */
     assert_int_equal(folder_count(), PREPARED);
 }
 
@@ -193,7 +193,7 @@ static void what_is_no_file_is_not_replaced(void **state)
     assert_untouched();
 }
 
-/* Nobody may write to it, whoever asks: root could. */
+/* A read-only file, even for root, who could write to it. */
 static void a_read_only_file_is_replaced_by_force_alone(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_npy.c - the reader of .npy files on bytes in memory: what NumPy writes and has written, each
- * way to be malformed with its sentence, every file cut short, and files with bytes changed. */
+ * kind of malformed file with its message, every file truncated, and files with bytes changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool parse_bytes(const void *bytes, size_t size, vjp_tensor *tensor, char
     return ok;
 }
 
-/* A header of this dict, then so many zeros. */
+/* A header with this dict, then that many zeros. */
 static bool parse_dict(int major, const char *dict, size_t data, vjp_tensor *tensor, char *reason)
 {
     char file[2 * HEADER_SIZE] = { 0 };
@@ -102,7 +102,7 @@ static void a_good_header(void **state)
     }
 }
 
-/* What is written is what NumPy would write, but for the number of blanks; and it is read. */
+/* Files are written as NumPy writes them, except for the number of spaces, and are read back. */
 static void a_written_header(void **state)
 {
     const good *g = *state;

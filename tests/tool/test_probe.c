@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_probe.c - what `vjp check` would notice: each fault that a device could have is made by hand
- * in the results of a run that was right. */
+/* test_probe.c - what `vjp check` would notice: each fault that a device could have is put into the
+ * results of a correct run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run.c - `vjp run` gives what the library gives: every operator and dtype, random shapes and
- * attributes, every version of the format, both orders; and what it makes of its options. */
+ * attributes, every version of the format, both orders; and its options. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +152,7 @@ static void check_output(const trial *t, int32_t index)
     free(file);
 }
 
-/* An output is wider than any input says: one that a slope goes with follows the slope. */
+/* An output is wider than any input says: one that belongs to a slope follows the slope. */
 static bool needs_wide(const problem *p)
 {
     bool follows = false, differs = false;

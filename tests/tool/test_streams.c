@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_streams.c - inputs that do not end: `vjp run` reads no more of a stream than a .npy file of
- * that header has, and nothing of what is none; large files, which take little memory; and
- * terminals. */
+ * that header has, and nothing of a stream that is not one; large files, which need little memory;
+ * and terminals. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_temporary.c - temporary files, on file systems that have files without a name and on others:
- * however the process ends, nothing stays behind.
+ * however the process ends, nothing is left behind.
  *
  * The functions of the C library below take its own functions' place. */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_words.c - what the program `vjp` says: help, lists, and an error for every wrong command
+/* test_words.c - messages of the program `vjp`: help, lists, and an error for every wrong command
  * line, which names the argument. */
 #define _POSIX_C_SOURCE 200809L
 

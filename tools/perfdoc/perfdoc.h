@@ -38,7 +38,7 @@ double per_element(const record *r); /* ns */
 bool in_view(const view *v, const record *r);
 bool has_peer(const records *all, const record *ours);
 
-/* The best of the peers beside a line of vjp, whose results agree; NULL if there is none. */
+/* The best peer for a line of vjp among those whose results agree; NULL if there is none. */
 const record *best_peer(const records *all, const record *ours);
 
 /* The largest that peers were beside. */

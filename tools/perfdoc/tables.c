@@ -156,7 +156,7 @@ static double last_dim(const record *r)
     return strtod(x ? x + 1 : r->shape, NULL);
 }
 
-/* The same problem but for its layout, or with a last dim that differs by so much. */
+/* The same problem except for its layout, or with a last dim that differs by this much. */
 static const record *neighbour(const records *all, const record *base, const char *layout,
                                double by)
 {

@@ -199,7 +199,7 @@ static bool read_lines(bench *b, const char *path)
            cannot_write(b, "json", path);
 }
 
-/* Lines go to the file of --json, or for a page alone to one that goes with the program. */
+/* Lines go to the file of --json, or, for a page alone, to a temporary one. */
 static bool open_lines(bench *b)
 {
     const char *json = option_given(b->args, "json");

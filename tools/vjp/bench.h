@@ -17,7 +17,7 @@ enum {
     BENCH_SIZES = 24,
     BENCH_DTYPES = 4,
     BENCH_NAME = 64,
-    FILL = -1 /* dim 0: as large as the case's size asks for */
+    FILL = -1 /* dim 0: as large as the case's size requires */
 };
 
 /* What is unusual about the data of a problem. */
@@ -109,7 +109,7 @@ bool load_open(load *l, memory *where, vjp_context *ctx, const problem *p, bench
                double spread, char reason[VJP_REASON_SIZE]);
 void load_close(load *l);
 
-/* load_run - one run on the next set. load_buffer - where set 0 of a tensor lies. */
+/* load_run - one run on the next set. load_buffer - the address of set 0 of a tensor. */
 vjp_status load_run(load *l, void *stream);
 void *load_buffer(const load *l, int32_t tensor);
 
@@ -158,7 +158,7 @@ void rivals_close(const peers *p, rival rivals[BENCH_PEERS]);
 enum {
     LEAST_PAIRS = 11,
     MOST_PAIRS = 41,
-    SLOW_PAIRS = 3 /* of whoever takes seconds for a single run */
+    SLOW_PAIRS = 3 /* of one that takes seconds for a single run */
 };
 
 /* Somebody whose runs are timed. */
@@ -170,8 +170,8 @@ typedef struct contender {
     double seconds[MOST_PAIRS];
 } contender;
 
-/* turns_take - let them take turns for about so many seconds, at least LEAST_PAIRS rounds; false if
- * a run fails. turns_fastest - whoever has the fastest of a few runs.
+/* turns_take - run them in turn for about that many seconds, at least LEAST_PAIRS rounds; false if
+ * a run fails. turns_fastest - the one with the fastest of a few runs.
  * turns_median, turns_ratio - of one's seconds; of a's over b's, round by round. */
 bool turns_take(contender *all, int count, double seconds);
 contender *turns_fastest(contender *all, int count);
@@ -188,8 +188,8 @@ enum {
 };
 void bench_cpu_caches(double sizes[BENCH_CACHES]);
 
-/* bench_cpu_measure - the operator, the ceiling on as many threads, and those rivals that do not
- * refuse, in turns for about so many seconds. */
+/* bench_cpu_measure - the operator, the ceiling on as many threads, and the peers that do not
+ * refuse, in turn for about that many seconds. */
 bool bench_cpu_measure(load *l, int threads, double seconds, sample *s, rival *rivals, int nrivals);
 
 enum {
@@ -243,8 +243,8 @@ typedef struct bench_result {
 } bench_result;
 
 /* bench_read_selection - the options --shape, --dtype and --op; says what is wrong with them.
- * bench_wants - whether they want a case of the set. bench_knows - whether an earlier run, which is
- * to be resumed, measured it with the same peers. */
+ * bench_wants - whether they select a case of the set. bench_knows - whether an earlier run, which
+ * is to be resumed, measured it with the same peers. */
 bool bench_read_selection(bench *b);
 bool bench_wants(const bench *b, const bench_result *r);
 bool bench_knows(const bench *b, const bench_result *r);

@@ -30,7 +30,8 @@ static const char intro[] =
 
 /* ---- bars --------------------------------------------------------------------------------- */
 
-/* Records that belong in one picture: a case on a device with so many threads and such memory. */
+/* Records that belong in one picture: a case on a device with one number of threads and kind of
+ * memory. */
 static bool together(const record *a, const record *b)
 {
     return !strcmp(a->name, b->name) && !strcmp(a->device, b->device) &&

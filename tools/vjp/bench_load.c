@@ -32,7 +32,7 @@ static suit suit_of(const load *l, int32_t tensor, bench_twist twist)
     return (suit){ 2, 0 };
 }
 
-/* Random numbers, repeated: written once, then doubled where they lie. */
+/* Random numbers, repeated: written once, then doubled in place. */
 static void fill(load *l, int32_t tensor, bench_twist twist, size_t size)
 {
     vjp_dtype dtype = l->p.tensors[tensor].dtype;

@@ -22,7 +22,8 @@ int32_t bench_choices(const vjp_op_info *op)
     return attr_of(op, VJP_ROLE_CHOICE) ? 2 : 1;
 }
 
-/* A backward operator goes by its forward function's name, and the forward one says that it is. */
+/* A backward operator is shown by its forward function's name, and a forward one is marked as such.
+ */
 static void put_stem(const vjp_op_info *op, char name[BENCH_NAME])
 {
     static const char ending[] = "_backward";
@@ -128,7 +129,7 @@ static problem build(const bench_case *c, const vjp_op_info *op, int32_t choice,
     memcpy(shape, c->shape, sizeof(c->shape));
     shape[0] = first_dim;
     add_attrs(&p, c, choice);
-    for (int32_t t = 0; t < op->ninputs; t++) /* what is optional is left out, but for weights */
+    for (int32_t t = 0; t < op->ninputs; t++) /* optional tensors are omitted, except weights */
         if (vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL && !has_gradient(op, t))
             p.absent |= 1u << t;
     if (c->kind == SHAPED_ROW)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* One line: who computed what, where, and how fast; or why not. */
+/* One line: the library, the problem, the device and the time; or why there is none. */
 typedef struct record {
     char who[32], op[48], name[64], dtype[8], shape[96], layout[32], device[16], pages[16];
     char note[96]; /* "", "differs from vjp" or "refuses: why"; the last has no time */
@@ -25,7 +25,7 @@ typedef struct records {
 } records;
 
 /* records_read - every line of a file that has at least who, op, dtype and shape, and either
- * median_ns and gbps or a note. What was measured more than once counts as it was last. */
+ * median_ns and gbps or a note. Of repeated measurements the last one counts. */
 records records_read(FILE *lines);
 
 /* records_has - whether there is a line for the same who, case, dtype and so on. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_turns.c - several contenders are timed in turns.
+/* bench_turns.c - time several contenders in turn.
  *
  * A machine's speed changes from second to second, so what counts is a ratio within a round. The
- * order turns as well, so that nobody always follows the same one, whose data it may find in the
+ * order rotates as well, so that none always follows the same one, whose data it may find in the
  * cache. Small work is run several times for each reading of the clock, and once before it. */
 #include <math.h>
 

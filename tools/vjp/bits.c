@@ -51,7 +51,7 @@ static const fixed fixed_inputs[] = {
     { 4, { 3, 5, 7, 11 }, 1, 1 },
 };
 
-/* A number from 0 to n - 1 that goes with the input and differs between attributes. */
+/* A number from 0 to n - 1 that depends on the input and differs between attributes. */
 static int64_t choice_of(int64_t input, int32_t attr, int64_t n)
 {
     return (input + attr) % n;
@@ -185,7 +185,7 @@ typedef struct subjects {
 static bool hash_problem(checks *c, const problem *p, uint64_t stream, int wild, subjects *all,
                          probe *t)
 {
-    random_state random = random_start(0x76a9, stream); /* no matter what seed is given */
+    random_state random = random_start(0x76a9, stream); /* for any seed */
     bool well = probe_open_blank(t, p, &c->host, &c->device);
     for (int32_t i = 0; i < p->op->ninputs && well; i++)
         if (problem_has(p, i) && dtype_is_integer(p->tensors[i].dtype))
@@ -203,7 +203,7 @@ static bool hash_problem(checks *c, const problem *p, uint64_t stream, int wild,
 }
 
 /* One operator and pair of dtypes: the hash of each output over all its fixed inputs. `last` is
- * left open, for whoever reports; its failure is set if a run went wrong. */
+ * left open for the report; its failure is set if a run went wrong. */
 static bool hash_operator(checks *c, const vjp_op_info *op, case_dtypes dtypes, subjects *all,
                           probe *last)
 {

@@ -219,7 +219,7 @@ static void write_line(FILE *page, const series *s, const frame *f)
     fprintf(page, "'/>\n");
 }
 
-/* A mark of a shape of its own, so that lines can be told by more than their colours. The element
+/* A mark of a shape of its own, so that lines differ by more than their colours. The element
  * is left open. */
 static void write_marker(FILE *page, const series *s, double x, double y)
 {

@@ -73,7 +73,7 @@ typedef struct bars {
     char (*labels)[CHART_LABEL];
     char (*kinds)[CHART_LABEL];
     const double *values;     /* values[row * nkinds + kind], 0 if there is none */
-    const char *const *notes; /* what stands beside a bar, or in its place; may have NULLs */
+    const char *const *notes; /* text beside a bar, or in its place; may have NULLs */
     const double *shares;     /* as percentages beside the values, 0 for none; may be NULL */
     const double *marks;      /* marks[row]: a dotted line there, 0 for none */
     const char *unit;         /* of the values; "" for none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chart_bars.c - bars as SVG; see chart.h.
  *
- * Labels have a column as wide as the longest asks for, and so have the figures of the longest bars.
- * A figure is behind its bar and the mark, which so never runs through it. */
+ * The columns of labels, and of figures of the longest bars, are as wide as the longest one needs.
+ * A figure comes after its bar and the mark, so neither runs through it. */
 #include <math.h>
 
 #include "chart.h"

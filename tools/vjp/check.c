@@ -118,7 +118,7 @@ static int64_t grid(checks *c, bool dry)
     return planned;
 }
 
-/* The problems of a list, but for large ones if it is to be quick. */
+/* The problems of a list, without large ones if --quick is given. */
 static int64_t listed(checks *c, shaped_list list, bool dry)
 {
     int64_t planned = 0;

@@ -21,8 +21,8 @@ static bool same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Letters to add, to leave out or to replace, to come from the word to all of the candidate and to
- * its best beginning. Levenshtein's table, a row for each letter of the word. */
+/* Letters to insert, delete or replace, to get from the word to the candidate and to its closest
+ * prefix. Levenshtein's table, a row for each letter of the word. */
 static void compare(const char *word, const char *candidate, int *whole, int *start)
 {
     int row[MOST_LETTERS + 1], length = (int)strlen(candidate);

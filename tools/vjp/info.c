@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.c - vjp info: this machine, as the library sees it. It is asked first and shown then, as text
- * or as JSON. */
+/* info.c - vjp info: this machine, as the library sees it. Collected first, then shown as text or
+ * as JSON. */
 #define _GNU_SOURCE /* sched_getaffinity */
 
 #include <sched.h>

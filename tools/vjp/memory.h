@@ -38,7 +38,7 @@ bool memory_check(memory *m, cuda_result result);
 void *memory_allocate(memory *m, size_t size);
 void memory_free(memory *m, void *block);
 
-/* memory_has_huge_pages - whether this system gives huge pages to those who ask. */
+/* memory_has_huge_pages - whether this system gives huge pages on request. */
 bool memory_has_huge_pages(void);
 
 /* memory_free_size - how much could be allocated, about. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.h - tensors in .npy files, NumPy's format: inputs are mapped, not read, and outputs appear
- * whole or not at all.
+ * complete or not at all.
  *
  * Versions 1.0, 2.0 and 3.0, C and Fortran order, little-endian f2, f4, f8, i4, i8, u1, b1 (as u1),
  * and bfloat16, which NumPy knows as two bytes of any meaning: '<V2' or '|V2'. A function that
@@ -16,7 +16,7 @@
 #include "temporary.h"
 
 enum {
-    NPY_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a sentence */
+    NPY_REASON_SIZE = 4096 + VJP_REASON_SIZE /* a path and a one-line reason */
 };
 
 /* ---- npy.c -------------------------------------------------------------------------------- */
@@ -48,14 +48,14 @@ typedef struct npy_input {
     const void *data;    /* aligned to its elements */
     void *mapped, *read; /* the whole file: one of the two */
     size_t size;
-    void *aligned; /* a copy of the data, if they lie askew in the file */
+    void *aligned; /* a copy of the data, if it is misaligned in the file */
 } npy_input;
 
-/* npy_open - open a file, or "-" for standard input. What is no regular file, such as a pipe, is
- * read into memory, one byte past the end that its header gives it. */
+/* npy_open - open a file, or "-" for standard input. Anything but a regular file, such as a pipe,
+ * is read into memory, up to one byte past the end that its header states. */
 bool npy_open(const char *path, npy_input *input, char reason[NPY_REASON_SIZE]);
 
-/* npy_close - give back what npy_open took. An input of zeros is allowed. */
+/* npy_close - release what npy_open acquired. An input of zeros is allowed. */
 void npy_close(npy_input *input);
 
 /* ---- npy_write.c -------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static bool read_up_to(int fd, npy_input *input, size_t wanted)
     return true;
 }
 
-/* A stream, which may have no end: what its first bytes say is asked before more are read. NULL, or
+/* A stream, which may have no end: its first bytes are checked before more are read. NULL, or
  * what is wrong, which may be in `sentence`. */
 static const char *read_stream(int fd, npy_input *input, char sentence[NPY_REASON_SIZE])
 {
@@ -58,8 +58,8 @@ static const char *read_stream(int fd, npy_input *input, char sentence[NPY_REASO
     return NULL;
 }
 
-/* The bytes of the file; NULL, or what is wrong. Standard input may be a regular file of which
- * something has been read already: then it is read on. */
+/* The bytes of the file; NULL, or what is wrong. Standard input may be a regular file that has been
+ * read in part: then reading continues there. */
 static const char *load(int fd, npy_input *input, char sentence[NPY_REASON_SIZE])
 {
     struct stat status;
@@ -75,7 +75,7 @@ static const char *load(int fd, npy_input *input, char sentence[NPY_REASON_SIZE]
     return NULL;
 }
 
-/* The library wants elements at multiples of their size. A header may have any length. */
+/* The library requires elements at multiples of their size. A header may have any length. */
 static bool align(npy_input *input, const char *data)
 {
     input->data = data;

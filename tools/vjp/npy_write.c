@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy_write.c - a .npy file as an output: a temporary file, mapped to be filled, which takes the
- * target's name at the end. Whatever happens before that, the target is as it was and the temporary
- * file goes. */
+ * target's name at the end. After any error before that, the target is unchanged and the temporary
+ * file is removed. */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
@@ -60,7 +60,7 @@ static bool set_permissions(int fd, const struct stat *old)
     return !fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask);
 }
 
-/* One name for one file, so that two outputs for it can be told; to be freed. */
+/* One name for one file, so that two outputs for it can be detected; to be freed. */
 static char *resolve(const char *path)
 {
     char *target = realpath(path, NULL);

@@ -62,8 +62,8 @@ static void show_tensor(const vjp_op_info *op, int32_t index)
     printf("}");
 }
 
-/* A string's value is quoted, and so is infinity, which is no number in JSON; the words for the
- * others are JSON's too. */
+/* A string's value is quoted, and so is infinity, which JSON numbers do not have; the text of other
+ * values is valid JSON. */
 static void show_default(const vjp_attr_info *attr)
 {
     char words[WORDS_SIZE];

@@ -51,8 +51,8 @@ static size_t element_size(const probe *t, int32_t tensor)
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-/* A third of the problems are aligned, a third misaligned all alike, a third each its own way.
- * Some blocks end with their tensor, so that reading on is reading beyond the allocation. */
+/* A third of the problems are aligned, a third misaligned equally, a third differently. Some blocks
+ * end with their tensor, so that an overrun leaves the allocation. */
 static void place(probe *t, int32_t tensor, random_state *random, int64_t style, int64_t together)
 {
     const vjp_tensor *description = &t->p.tensors[tensor];
@@ -246,7 +246,7 @@ static bool all_bytes(const unsigned char *bytes, size_t size, unsigned char val
     return true;
 }
 
-/* NaNs in the workspace: sums that start from what lies there show it. */
+/* NaNs in the workspace: a sum that starts from stale memory shows it. */
 bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
 {
     size_t size = vjp_plan_workspace_size(plan), lead = MARGIN + t->number % 16;
@@ -273,7 +273,7 @@ bool probe_execute(probe *t, side *s, const vjp_plan *plan, way how)
     return !t->failure[0];
 }
 
-/* Whether the block is as it was, its outputs' elements aside. */
+/* Whether the block is unchanged, except for its outputs' elements. */
 static bool block_kept(const probe *t, const side *s, int32_t home, unsigned char poison)
 {
     unsigned char *now = unit_malloc(t->size[home]), *was = unit_malloc(t->size[home]);

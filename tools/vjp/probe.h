@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe.h - one problem with values, run on the reference and on the device under test.
  *
- * Every tensor (or group of tensors that share memory) lies in a block of its own, between
- * canaries. Each run starts from the same inputs and from poisoned outputs; after it, everything
- * but the outputs' own elements must be as it was.
+ * Every tensor (or group of tensors that share memory) is in a block of its own, between canaries.
+ * Each run starts from the same inputs and from poisoned outputs; after it, everything but the
+ * outputs' own elements must be as it was.
  *
  * Functions that return bool return false when something is wrong, and `failure` says what. */
 #ifndef VJP_PROBE_H
@@ -18,7 +18,7 @@
 typedef struct side {
     memory *where;
     void *blocks[PROBLEM_TENSORS];         /* of the tensors that are their own home */
-    unsigned char *found[PROBLEM_TENSORS]; /* what lay there after a run, on the CPU */
+    unsigned char *found[PROBLEM_TENSORS]; /* their contents after a run, on the CPU */
     uint64_t *bits;                        /* the outputs after a run, dense, NaNs made the same */
 } side;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - vjp run: run an operator on .npy files.
  *
- * Beside the fixed options, an operator's tensors and attributes are options by their names. The
- * call is made in steps; the first that fails ends it, and whatever was opened is given back. */
+ * Besides the fixed options, an operator's tensors and attributes are options by their names. The
+ * call is made in steps; the first that fails ends it, and everything that was opened is closed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -105,7 +105,7 @@ static bool create(temporary *t)
     return t->fd >= 0;
 }
 
-/* A hidden name that nobody has: a new file if there is none yet. */
+/* A hidden name that is not taken: a new file if there is none yet. */
 static bool hide(temporary *t)
 {
     char *name = t->hidden + folder_length(t->hidden);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temporary.h - a file that is to appear whole or not at all.
+/* temporary.h - a file that appears complete or not at all.
  *
- * Until then it has no name, where the file system can do that (O_TMPFILE): it goes with the process,
- * whatever ends that. Elsewhere it has a hidden name beside its target, removed when the process
- * exits or gets a signal that can be caught. Only SIGKILL and a loss of power leave it behind. */
+ * Until then it has no name, where the file system can do that (O_TMPFILE): it disappears with the
+ * process, however that ends. Elsewhere it has a hidden name beside its target, removed when the
+ * process exits or gets a signal that can be caught. Only SIGKILL and a loss of power leave it
+ * behind. */
 #ifndef VJP_TEMPORARY_H
 #define VJP_TEMPORARY_H
 
@@ -15,9 +16,9 @@ typedef struct temporary {
     bool is_hidden; /* the file has that name */
 } temporary;
 
-/* temporary_guard - remove hidden names when the process exits or is ended by a signal. A mapped file
- * that is cut short ends it with a sentence and status 1. A file over its size limit is an error like
- * others, EFBIG. Once is enough. */
+/* temporary_guard - remove hidden names when the process exits or is ended by a signal. A mapped
+ * file that is truncated ends it with a message and status 1. A file over its size limit is an
+ * error like others, EFBIG. Once is enough. */
 void temporary_guard(void);
 
 /* temporary_open - an empty file in the folder of `target`; false with errno if it cannot be made.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool.h - what the commands of the program `vjp` share.
  *
- * A command is a row in main.c and a file of its own. It is handed its arguments parsed against
- * its own table of options; help and errors come from the same table. A command returns the exit
- * status of the program. */
+ * A command is a row in main.c and a file of its own. It gets its arguments parsed against its own
+ * table of options; help and errors come from the same table. A command returns the exit status of
+ * the program. */
 #ifndef VJP_TOOL_H
 #define VJP_TOOL_H
 
@@ -59,7 +59,7 @@ extern const command command_info, command_ops, command_run, command_check, comm
 
 /* ---- arguments.c -------------------------------------------------------------------------- */
 
-/* parse - argv[0 ..] against the command's options; says what is wrong and returns false. An
+/* parse - argv[0 ..] against the command's options; on error, prints it and returns false. An
  * option is "--name value" or "--name=value", "-h" is --help, "--" ends the options, and "-" is an
  * operand. In names of options that are not in the table a dash becomes an underscore. */
 bool parse(const command *command, int argc, char **argv, arguments *args);
@@ -69,8 +69,8 @@ bool parse(const command *command, int argc, char **argv, arguments *args);
 const char *option_given(const arguments *args, const char *name);
 const char *operand(const arguments *args, int index);
 
-/* option_number - a number in [low, high], or `otherwise` if the option was not given. Says what
- * is wrong and returns false if it is not such a number. */
+/* option_number - a number in [low, high], or `otherwise` if the option was not given. Prints an
+ * error and returns false if it is not such a number. */
 bool option_number(const arguments *args, const char *name, int64_t low, int64_t high,
                    int64_t otherwise, int64_t *number);
 

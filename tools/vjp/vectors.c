@@ -137,7 +137,7 @@ static bool is_same_kind(const safetensor *a, const safetensor *b)
            !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof(a->shape[0]));
 }
 
-/* The description of tensor t: dense, unless the case asks for strides. */
+/* The description of tensor t: dense, unless the case has strides. */
 static bool lay_out(vector_case *v, int32_t t)
 {
     const safetensor *found = v->tensors[t];

@@ -14,7 +14,7 @@ namespace {
 /* What aten's third argument is, behind the gradient and what was saved. */
 enum third_argument { NOTHING, AXIS_AND_DTYPE, BUFFER, APPROXIMATE };
 
-/* A backward kernel of aten that an operator of ours can stand in for. Only those without a Scalar
+/* A backward kernel of aten that an operator of ours can replace. Only those without a Scalar
  * argument, which the stable ABI cannot pass, and with an out overload of their own; the rest is in
  * switches.py. */
 struct override {

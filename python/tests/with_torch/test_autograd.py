@@ -90,7 +90,7 @@ def test_forward_mode_is_refused(pair):
 
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op not in [pair[0] for pair in PAIRS]], ids=name_of)
 def test_derivatives_of_what_has_none_are_refused(op):
-    """In forward mode at once, in reverse mode when it is asked for."""
+    """In forward mode at once, in reverse mode when it is requested."""
     tensors, attrs = inputs(op), attributes(op)
     function = lambda first: as_tuple(target(op)(first, *tensors[1:], **attrs))[0]
     with pytest.raises(NotImplementedError, match=f"{op.name}: .* no forward-mode derivatives"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vjp.torch.enable(): PyTorch's own backward kernels replaced, and given back."""
+"""vjp.torch.enable(): PyTorch's own backward kernels replaced, and restored."""
 import threading
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch asks of an operator beside its results: schemas, fake tensors, vmap, autocast."""
+"""What PyTorch requires of an operator besides its results: schemas, fake tensors, vmap, autocast."""
 import pytest
 import torch
 from problems import OPERATORS, as_tuple, attributes, inputs, name_of, outputs_like, same, target

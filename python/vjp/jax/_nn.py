@@ -102,7 +102,7 @@ def _rms_norm(tensors, axis, epsilon, offset):
 
 
 def _rms_norm_entry(backward):
-    """An entry of the table, but for `run`."""
+    """An entry of the table, without `run`."""
     tensors = {tensor["name"]: tensor for tensor in backward["inputs"]}
     return {**backward, "name": "rms_norm", "run": _rms_norm,
             "formula": "dst = src / sqrt(mean of src^2 + epsilon) * (gamma + offset)",

@@ -59,7 +59,7 @@ class Pair:
         return OUTPUT, op.output_names.index(name)
 
     def refuse(self, inputs, kwargs):
-        """Raise where the gradient that is asked for is not what the backward computes."""
+        """Raise where the requested gradient is not what the backward computes."""
         for tensor, info, gradient in zip(inputs, self.op.inputs, self.gradient_of):
             if gradient is None and tensor is not None and tensor.requires_grad:
                 raise NotImplementedError(f"{self.op.name}: has no gradient for {info.name}")
@@ -108,7 +108,7 @@ class Pair:
 def _has_tangent(tensor):
     try:
         return forward_ad.unpack_dual(tensor).tangent is not None
-    except RuntimeError: # torch.vmap does not let it be asked: torch.func.jacfwd, hessian
+    except RuntimeError: # torch.vmap does not allow the query: torch.func.jacfwd, hessian
         return True
 
 

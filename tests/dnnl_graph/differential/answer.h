@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - what a library says to a question, stage by stage. */
+/* answer.h - a library's response to a question, stage by stage. */
 #ifndef ANSWER_H
 #define ANSWER_H
 

@@ -22,7 +22,7 @@ static void note(const comparison *c, const char *stage, const char *there, cons
     differ(c->subject, stage, there, here, c->number);
 }
 
-/* say - a name for a status; ours is asked, whose names test_abi.c checks. */
+/* say - a name for a status; from our library, whose names test_abi.c checks. */
 static const char *say(const comparison *c, dnnl_status_t status)
 {
     return status == EXCEPTION ? "an exception" : c->here.lib->status2str(status);

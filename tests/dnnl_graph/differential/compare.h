@@ -10,8 +10,8 @@ typedef struct pair {
     const library *there, *here; /* the other library, and this project's */
 } pair;
 
-/* compare_question - ask both one question about a kind, from add_op to execute, as far as both go.
- * Returns how far that was: 0 to 5 stages. */
+/* compare_question - put one question about a kind to both, from add_op to execute, as far as both
+ * go. Returns how far that was: 0 to 5 stages. */
 int compare_question(const pair *libraries, dnnl_graph_op_kind_t kind, random_state *random,
                      unsigned long number);
 

@@ -4,7 +4,7 @@
  *     differential THERE HERE LIST [QUESTIONS [FIRST]]
  *
  * THERE and HERE are the libraries, LIST the known differences; a difference that is not on it is a
- * failure. Without the library THERE the exit status is 77: skipped. VJP_TEST_SEED asks others.
+ * failure. Without the library THERE the exit status is 77: skipped. VJP_TEST_SEED chooses others.
  *
  * A process asks question after question. Where it crashes, or gets no answer for some seconds, that
  * is an answer too, and another process goes on with the next question.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* question.h - what both libraries are asked: one operation, its attributes, the descriptions of its
- * tensors when it is added and when it is compiled, and its data.
+/* question.h - one random call for both libraries: one operation, its attributes, the descriptions
+ * of its tensors when it is added and when it is compiled, and its data.
  *
  * Questions are drawn from compat/dnnl_graph/ops.def, most of them valid, many with one thing wrong.
- * The table says what to ask; what is right is the other library's answer.
+ * The table gives the questions; the other library gives the expected answers.
  */
 #ifndef QUESTION_H
 #define QUESTION_H

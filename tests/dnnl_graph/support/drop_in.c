@@ -14,7 +14,7 @@ void drop_in_assert(dnnl_status_t wanted, dnnl_status_t got, const char *file, i
 
 /* ---- descriptions ------------------------------------------------------------------------- */
 
-/* dims_of - the API wants arrays of 12. */
+/* dims_of - the API takes arrays of 12. */
 static const int64_t *dims_of(int ndims, const int64_t *values, dnnl_dims_t dims)
 {
     memset(dims, 0, sizeof(dnnl_dims_t));

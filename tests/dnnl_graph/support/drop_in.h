@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drop_in.h - short words for the Graph API's long ones, for tests of the drop-in.
+/* drop_in.h - short forms of Graph API calls, for tests of the drop-in.
  *
  * Every helper fails the test if the call it makes fails; what is being tested is called by its
  * own name. A test that fails leaks what it had open, which is accepted.

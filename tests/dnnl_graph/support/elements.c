@@ -20,14 +20,6 @@ void unravel(const logical_tensor *lt, int64_t index, int64_t *coordinates)
     }
 }
 
-int64_t ravel(const logical_tensor *lt, const int64_t *coordinates)
-{
-    int64_t index = 0;
-    for (int i = 0; i < lt->ndims; i++)
-        index = index * lt->dims[i] + coordinates[i];
-    return index;
-}
-
 int64_t offset_of(const logical_tensor *lt, int64_t index)
 {
     int64_t coordinates[DNNL_MAX_NDIMS], offset = 0;

@@ -14,11 +14,10 @@ typedef dnnl_graph_logical_tensor_t logical_tensor;
 
 int64_t count_of(const logical_tensor *lt);
 
-/* unravel, ravel - the coordinates of element `index`, and back. */
+/* unravel - the coordinates of element `index`. */
 void unravel(const logical_tensor *lt, int64_t index, int64_t *coordinates);
-int64_t ravel(const logical_tensor *lt, const int64_t *coordinates);
 
-/* offset_of - where element `index` lies, in elements. */
+/* offset_of - the position of element `index` in memory, in elements. */
 int64_t offset_of(const logical_tensor *lt, int64_t index);
 
 vjp_dtype dtype_of(const logical_tensor *lt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptions.c - logical tensors, made by the library or written by hand. */
+/* descriptions.c - logical tensors, made by the library or filled in directly. */
 #include "world.h"
 
 enum {

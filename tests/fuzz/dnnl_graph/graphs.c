@@ -57,7 +57,7 @@ void set_attr(world *w, bytes *b)
     free(text);
 }
 
-/* What was set is answered, also what is no mode. */
+/* The value that was set is returned, even if it is not a mode. */
 static void ask_mode(dnnl_graph_graph_t graph)
 {
     dnnl_fpmath_mode_t mode;

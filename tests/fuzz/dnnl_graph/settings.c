@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - the settings of the whole library: what was accepted is answered afterwards. */
+/* settings.c - the settings of the whole library: an accepted value is returned afterwards. */
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include "world.h"

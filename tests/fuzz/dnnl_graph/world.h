@@ -20,7 +20,7 @@ enum {
 
 typedef dnnl_graph_logical_tensor_t lt;
 
-/* A tensor and its memory, NULL where the description asks for too much. */
+/* A tensor and its memory, NULL where the description needs too much. */
 typedef struct filled {
     dnnl_graph_tensor_t tensor;
     char *block;

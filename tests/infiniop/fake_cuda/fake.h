@@ -4,7 +4,7 @@
  * Device memory is host memory under an address that the host cannot use, so that a copy which
  * bypasses the driver crashes. Streams are done at once; a capturing one keeps copies and memsets,
  * and a graph does them when it is launched. Calls need a current context and live handles, as the
- * real ones do. The environment steers it, read at each call:
+ * real ones do. Environment variables control it, read at each call:
  *
  *   FAKE_CUDA_DEVICES=n              how many devices there are, up to 8; 3 if it is not set
  *   FAKE_CUDA_FAIL=cuInit:100        the function answers that number */
@@ -65,13 +65,13 @@ struct object *fake_add(enum kind kind, char *memory, size_t size);
 /* The object if it is alive, of this kind and of the current context; else NULL. */
 struct object *fake_find(enum kind kind, const void *handle);
 
-/* The block, of any context, in which these bytes lie. */
+/* The block, of any context, that contains these bytes. */
 struct object *fake_find_memory(enum kind kind, const char *first, size_t size);
 
 /* NULL: answers `otherwise`. */
 cuda_result fake_drop(struct object *object, cuda_result otherwise);
 
-/* What a call begins with: the answer that the environment wants; a context; a stream of it. */
+/* The start of every call: the status set in the environment; a context; a stream of it. */
 cuda_result fake_begin(const char *function);
 cuda_result fake_begin_in_context(const char *function);
 cuda_result fake_begin_on_stream(const char *function, cuda_stream stream);

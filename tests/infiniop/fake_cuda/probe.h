@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - a test's hand on the fake driver, with which it is linked: infinirt then finds that one
- * and no other. */
+/* probe.h - a test's access to the fake driver, which it is linked with: infinirt then finds that
+ * one and no other. */
 #ifndef TESTS_FAKE_CUDA_PROBE_H
 #define TESTS_FAKE_CUDA_PROBE_H
 

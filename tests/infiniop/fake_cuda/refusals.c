@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusals.c - the fake driver: what infinirt does not use. It is there to be found, and refuses.
- * Compiled without warnings for parameters that are not used. */
+/* refusals.c - the fake driver: what infinirt does not use. These functions exist, and refuse every
+ * call. Compiled without warnings for parameters that are not used. */
 #include "fake.h"
 
 cuda_result cuMemcpyHtoD_v2(cuda_pointer dst, const void *src, size_t size)
