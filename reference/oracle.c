@@ -3,6 +3,7 @@
 #include "oracle.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base.h"
@@ -65,6 +66,8 @@ bound oracle_bound(const problem *p, int32_t output, int64_t n, long double size
     const vjp_bound_info *info = oracle_bound_info(p, output);
     if (info->magnitude == NULL)
         return bound_of_ulps(info->ulp, size);
+    if (isnan(size)) /* 0 times an infinite weight: no magnitude, and no promise */
+        size = INFINITY;
     return bound_absolute(bound_sum_error(p->tensors[0].dtype, n, info->c, size));
 }
 
