@@ -16,6 +16,7 @@ import pathlib
 import resource
 import socket
 import statistics
+import sys
 import time
 import typing
 
@@ -181,7 +182,10 @@ def process(rank, args, port):
     torch.distributed.all_reduce(losses)
     if rank == 0:
         report(args, losses / args.ddp, seconds)
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # an orderly exit at times aborts: threads of PyTorch's own are still there
 
 
 def main():
