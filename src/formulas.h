@@ -23,22 +23,25 @@
 
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
- * PER_ROWS: the PER_ROW outputs. in[]: the inputs; values[]: the row's results of the passes
- * before. `part` and `choice` are constant: the compiler removes what they do not need. `facts`:
- * limits.h. */
-enum { PER_ROWS = 100 };
+ * LETS + a pass: the ROWLETs that precede it; PER_ROWS: the PER_ROW outputs. in[]: the inputs;
+ * values[]: the row's results of the passes before, and where VJPI_ROW_LETS is defined, after all
+ * of them the ROWLETs; kept: the value of KEEP, written by its pass. `part` and `choice` are constant:
+ * the compiler removes what they do not need. `facts`: limits.h. */
+enum { LETS = 50, PER_ROWS = 100 };
 
 typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,
-                     const T *constants, V *out);
+                     const T *constants, V *kept, V *out);
 
 #define OP(name, title, text, inputs, attributes, outputs, bounds)                              \
     INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
-                               const V *values, V index, const T *constants, V *out)            \
+                               const V *values, V index, const T *constants, V *kept, V *out)   \
     {                                                                                           \
         int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
-        (void)part, (void)choice, (void)facts, (void)values, (void)index, (void)constants;      \
+        const int reached = part >= LETS && part < PER_ROWS ? part - LETS : part;               \
+        const V *lets = values + name##_nvalues;                                                \
+        (void)choice, (void)facts, (void)values, (void)index, (void)constants, (void)kept;      \
         inputs attributes outputs                                                               \
-        (void)tensor, (void)attr, (void)derived, (void)pass, (void)out;                         \
+        (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached, (void)lets, (void)out; \
     }
 #define UNUSED __attribute__((unused))
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
@@ -77,12 +80,31 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     UNUSED V variable = k(0);     \
     if (part == pass)             \
         *out++ = (__VA_ARGS__);   \
-    else if (part > pass)         \
+    else if (reached > pass)      \
         variable = *values++;
 #define ROWMAX ROWSUM
-#define THEN          \
-    if (part == pass) \
-        return;       \
+#ifdef VJPI_ROW_LETS
+#define ROWLET(variable, ...)               \
+    UNUSED V variable = k(0);               \
+    if (part == LETS + pass)                \
+        *out++ = variable = (__VA_ARGS__);  \
+    else if (reached >= pass)               \
+        variable = *lets++;
+#define KEEP(variable, ...)                     \
+    UNUSED V variable;                          \
+    if (part > pass && facts & VJPI_IS_KEPT)    \
+        variable = *kept;                       \
+    else                                        \
+        variable = (__VA_ARGS__);               \
+    if (part == pass)                           \
+        *kept = variable;
+#else
+#define ROWLET LET
+#define KEEP LET
+#endif
+#define THEN                                  \
+    if (part == pass || part == LETS + pass)  \
+        return;                               \
     pass++;
 #define FULL(name, dtype, shape, ...) \
     if (part == pass)                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ops_counts.h - how many of each an operator of ops.def has, as constants: name_nin inputs,
  * name_nfull FULL, name_nsums SUM and name_nper_row PER_ROW outputs, name_nvalues values that
- * passes leave for a row, name_npasses passes (the last makes the outputs), name_nchoices
+ * passes leave for a row, name_nlets ROWLETs, name_nkept KEEPs, name_npasses passes (the last makes the outputs), name_nchoices
  * attributes with a kernel for each answer, name_nderived DERIVED numbers, name_nindex uses of the
  * index, name_nends inputs that give the end of a row, name_nheavy is not 0 if its formula is long.
  * name_nmixed is not 0 if
@@ -34,6 +34,14 @@
     enum { name##_nvalues = 0 outputs };
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nlets = 0 outputs };
+#define ROWLET(...) +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nkept = 0 outputs };
+#define KEEP(...) +1
 #include "ops.def"
 #define OP(name, title, formula, inputs, attributes, outputs, bounds) \
     enum { name##_npasses = 1 outputs };

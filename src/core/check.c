@@ -430,7 +430,7 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
 {
     const vjp_attr_info *info = &call->op->attrs[a];
     bool set = value->type == VJP_ATTR_STR    ? is_second_word(info, value->value.str)
-               : value->type == VJP_ATTR_F64  ? value->value.f64 != 0
+               : value->type == VJP_ATTR_F64  ? value->value.f64 != info->default_value.value.f64
                : value->type == VJP_ATTR_BOOL ? value->value.b != 0
                                               : value->value.s64 != 0;
     call->facts |= (uint32_t)set << (VJPI_ATTR_FACTS + a);

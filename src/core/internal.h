@@ -29,8 +29,9 @@ typedef struct vjpi_op {
     const uint8_t *roles;    /* of the tensors: limits.h */
     const double *stand_ins; /* what an omitted input is read as */
     vjpi_formula formula;
-    int32_t npasses, nvalues;                 /* over a row; what they leave for it */
-    uint8_t reductions[VJPI_MAX_PASSES];      /* values that each pass leaves: limits.h */
+    int32_t npasses, nvalues, nlets;          /* over a row; what they leave for it; ROWLETs */
+    uint16_t passes[VJPI_MAX_PASSES];         /* what each pass makes: limits.h */
+    bool keeps;                               /* it has a KEEP */
     bool indexed;                             /* the formula uses the position along the axis */
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
     /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold. */

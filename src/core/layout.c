@@ -157,7 +157,7 @@ void vjpi_layout(const vjpi_call *call, bool dense_rows, vjpi_loop *loop)
     bool keeps_axis = asks_position(call);
     memset(loop, 0, sizeof(*loop));
     dense_row_steps(call, compute, row_step);
-    loop->noperands = call->ntensors + (dense_rows ? call->op->nvalues : 0) +
+    loop->noperands = call->ntensors + (dense_rows ? call->op->nvalues + call->op->nlets : 0) +
                       (call->causal_dim >= 0);
     for (int32_t i = 0; i < loop->noperands; i++) {
         bool dense = i >= call->ntensors || (dense_rows && is_row_tensor(call, i));

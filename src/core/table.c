@@ -189,20 +189,26 @@ static bool is_normal_f32(double v)
     _Static_assert(name##_nsums == 0 || name##_nper_row == 0, #name ": SUM and PER_ROW");       \
     _Static_assert(name##_npasses <= VJPI_MAX_PASSES, #name ": too many passes");               \
     _Static_assert(name##_nvalues <= VJPI_MAX_VALUES, #name ": too many ROWSUM and ROWMAX");    \
+    _Static_assert(name##_nlets <= VJPI_MAX_LETS, #name ": too many ROWLET");                   \
+    _Static_assert(name##_nkept <= 1, #name ": more than one KEEP");                            \
+    _Static_assert(name##_nheavy > 0 || name##_nlets + name##_nkept == 0,                       \
+                   #name ": only a HEAVY formula may have ROWLET and KEEP");                    \
     _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");
 #include "ops.def"
 
 /* Last: the rows. Whatever is counted per pass is one element of an initializer list. */
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
+#define ROWLET(...) +VJPI_LET
+#define KEEP(...) +VJPI_KEEP
 #define THEN , 0
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)             \
     { { sizeof(vjp_op_info), #name, title, formula, name##_nin,                   \
         LENGTH(name##_tensors) - name##_nin, LENGTH(name##_attrs) - 1,            \
         LENGTH(name##_bounds) },                                                  \
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
-      VJPI_FORMULA_##name, name##_npasses, name##_nvalues, { 0 outputs },         \
-      name##_nindex > 0, name##_needs, name##_settle },
+      VJPI_FORMULA_##name, name##_npasses, name##_nvalues, name##_nlets,          \
+      { 0 outputs }, name##_nkept > 0, name##_nindex > 0, name##_needs, name##_settle },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

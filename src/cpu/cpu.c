@@ -137,10 +137,10 @@ static void use_workspace(const vjpi_cpu_plan *plan, char *workspace, vjpi_job *
         job->rows[i] = job->data[i];
     job->rows[plan->ntensors] = workspace;
     job->rows[plan->ntensors + 1] = job->origin;
-    for (int32_t i = 0; i < plan->ntensors + plan->op->nvalues; i++)
+    for (int32_t i = 0; i < plan->ntensors + vjpi_row_values(plan); i++)
         if (plan->array_of[i] != VJPI_NO_ARRAY)
             job->data[i] = vjpi_array(plan, i, workspace, plan->rows);
-    job->data[plan->ntensors + plan->op->nvalues] = job->origin;
+    job->data[plan->ntensors + vjpi_row_values(plan)] = job->origin;
 }
 
 static vjp_status run(vjp_context *ctx, const void *state, char *const *data, void *workspace,

@@ -42,6 +42,7 @@ typedef struct vjpi_kernels {
     vjpi_kernel *across[VJPI_MAX_PASSES]; /* sums[column] += the column's terms, top to bottom */
     vjpi_kernel *map;     /* the FULL outputs; row values are operands */
     vjpi_kernel *row;     /* each row: its values, then its FULL outputs */
+    vjpi_kernel *lets[VJPI_MAX_PASSES]; /* the ROWLETs that precede a pass; each row is one of n */
     vjpi_kernel *per_row; /* the PER_ROW outputs; each row is one element of n */
 } vjpi_kernels;
 

@@ -21,6 +21,8 @@ static inline M eq(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 static inline M both(M m, M n) { return _mm256_and_pd(m, n); }
 static inline int all(M m) { return _mm256_movemask_pd(m) == 15; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_pd(b, a, m); }
+static inline V greater_of(V a, V b) { return _mm256_max_pd(a, b); }
+static inline V lesser_of(V a, V b) { return _mm256_min_pd(a, b); }
 static inline V muladd(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
 static inline V absolute(V a) { return _mm256_andnot_pd(k(-0.0), a); }
 static inline V ratio(V a, V b) { return a / b; }
@@ -74,6 +76,8 @@ static inline M eq(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 static inline M both(M m, M n) { return _mm256_and_ps(m, n); }
 static inline int all(M m) { return _mm256_movemask_ps(m) == 255; }
 static inline V pick(M m, V a, V b) { return _mm256_blendv_ps(b, a, m); }
+static inline V greater_of(V a, V b) { return _mm256_max_ps(a, b); }
+static inline V lesser_of(V a, V b) { return _mm256_min_ps(a, b); }
 static inline V muladd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 static inline V absolute(V a) { return _mm256_andnot_ps(k(-0.0f), a); }
 static inline V ratio(V a, V b) { return a / b; }

@@ -20,6 +20,8 @@ static inline V k(T c) { return _mm512_set1_pd(c); }
 static inline M gt(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
 static inline M eq(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_pd(m, b, a); }
+static inline V greater_of(V a, V b) { return _mm512_max_pd(a, b); }
+static inline V lesser_of(V a, V b) { return _mm512_min_pd(a, b); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_pd(a); }
 static inline V ratio(V a, V b) { return a / b; }
@@ -67,6 +69,8 @@ static inline V k(T c) { return _mm512_set1_ps(c); }
 static inline M gt(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 static inline M eq(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 static inline V pick(M m, V a, V b) { return _mm512_mask_blend_ps(m, b, a); }
+static inline V greater_of(V a, V b) { return _mm512_max_ps(a, b); }
+static inline V lesser_of(V a, V b) { return _mm512_min_ps(a, b); }
 static inline V muladd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 static inline V absolute(V a) { return _mm512_abs_ps(a); }
 static inline V ratio(V a, V b) { return a / b; }

@@ -8,6 +8,8 @@
  *   gt(a, b)  eq(a, b)       mask: a > b, a == b; false where either is NaN
  *   both(m, n)  all(m)       masks together; does m hold in every lane?
  *   pick(m, a, b)            a where m holds, else b
+ *   greater_of(a, b)         a where a > b, else b
+ *   lesser_of(a, b)          a where a < b, else b
  *   muladd(a, b, c)          a * b + c, rounded once
  *   absolute(a)
  *   ratio(a, b)              a / b, where nothing is near overflow or underflow
@@ -62,6 +64,8 @@ static inline M eq(V a, V b) { return a == b; }
 static inline M both(M m, M n) { return m & n; }
 static inline int all(M m) { return m; }
 static inline V pick(M m, V a, V b) { return m ? a : b; }
+static inline V greater_of(V a, V b) { return a > b ? a : b; }
+static inline V lesser_of(V a, V b) { return a < b ? a : b; }
 static inline V ratio(V a, V b) { return a / b; }
 static inline M first(ptrdiff_t n) { return n > 0; }
 static inline T sum_lanes(V a) { return a; }

@@ -128,8 +128,7 @@ INLINE void next_row(use u, const vjpi_tile *tile, operands *o)
             o->data[i] += tile->row_step[i];
 }
 
-/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p], and n is at
- * most a block, unless a map calls, which has no sums. */
+/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p % PAIRS]. */
 INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
                        ptrdiff_t n, bool non_temporal, VV *sums)
 {
@@ -139,8 +138,9 @@ INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
         pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, some,
              non_temporal && !some, terms);
+        VV *sum = sums + at / PAIR % PAIRS;
         for (int i = 0; sums && i < term_count(u); i++)
-            sums[i * PAIRS + at / PAIR] = combined_pair(u, sums[i * PAIRS + at / PAIR], terms[i]);
+            sum[i * PAIRS] = combined_pair(u, sum[i * PAIRS], terms[i]);
     }
 }
 
@@ -157,11 +157,11 @@ INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
              false, NULL);
 }
 
-INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t n, bool non_temporal,
-                       VV *sums)
+INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t rows, ptrdiff_t n,
+                       bool non_temporal, VV *sums)
 {
-    u.op->blocks[u.part == PER_ROWS ? VJPI_MAX_PASSES : u.part](
-        tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, 1, n, non_temporal,
+    u.op->blocks[block_number(u.part)](
+        tile, l->data, tile->axis_inner ? l->done : l->row * tile->axis_row, rows, n, non_temporal,
         sums);
 }
 
@@ -266,35 +266,32 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
     for (int i = 0; i < nterms; i++)
         for (int p = 0; p < PAIRS; p++)
             sums[i][p] = (VV){ identity(u), identity(u) };
+    if (u.heavy) {
+        line_heavy(u, tile, l, 1, n, non_temporal, sums[0]);
+        line_move(u, l, n);
+        n = 0;
+    }
     for (; n >= BLOCK; n -= BLOCK) {
         EVERY
         for (int i = 0; i < u.op->nin; i++)
             if (non_temporal && is_pass(u) && SIZE == sizeof(T) && role_of(u, i) == VJPI_ELEMENTS)
                 fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
-        if (u.heavy) {
-            line_heavy(u, tile, l, BLOCK, non_temporal, sums[0]);
-        } else {
-            UNROLL
-            for (int p = 0; p < PAIRS; p++) {
-                line_pair(u, tile, l, p * PAIR, 0, non_temporal, terms);
-                for (int i = 0; i < nterms; i++)
-                    sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
-            }
-        }
-        line_move(u, l, BLOCK);
-    }
-    if (u.heavy) {
-        line_heavy(u, tile, l, n, false, sums[0]);
-    } else {
         UNROLL
-        for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
-            ptrdiff_t left = n - p * PAIR;
-            if (left <= 0)
-                break;
-            line_pair(u, tile, l, p * PAIR, left < PAIR ? left : 0, false, terms);
+        for (int p = 0; p < PAIRS; p++) {
+            line_pair(u, tile, l, p * PAIR, 0, non_temporal, terms);
             for (int i = 0; i < nterms; i++)
                 sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
         }
+        line_move(u, l, BLOCK);
+    }
+    UNROLL
+    for (int p = 0; p < PAIRS; p++) { /* unrolled: the sums can stay in registers */
+        ptrdiff_t left = n - p * PAIR;
+        if (left <= 0)
+            break;
+        line_pair(u, tile, l, p * PAIR, left < PAIR ? left : 0, false, terms);
+        for (int i = 0; i < nterms; i++)
+            sums[i][p] = combined_pair(u, sums[i][p], terms[i]);
     }
     for (int i = 0; i < nterms; i++)
         chain[i] = combined_block(u, sums[i]);
@@ -407,16 +404,16 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
     }
 }
 
-/* The same for a long formula: a block of columns of one row. */
-INLINE void across_block(use u, const vjpi_tile *tile, line *l, T *sums, ptrdiff_t n,
-                         bool non_temporal)
+/* The same for a long formula: a block of columns. */
+INLINE void across_block(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, T *sums,
+                         ptrdiff_t n, bool non_temporal)
 {
     VV block[VJPI_MAX_SUMS][PAIRS];
     for (int i = 0; i < term_count(u); i++)
         for (ptrdiff_t at = 0; at < n; at += PAIR)
             block[i][at / PAIR] = n - at < PAIR ? load_some_T(sums + i * tile->n + at, n - at)
                                                 : LOAD_T(sums + i * tile->n + at);
-    line_heavy(u, tile, l, n, non_temporal, block[0]);
+    line_heavy(u, tile, l, rows, n, non_temporal, block[0]);
     for (int i = 0; i < term_count(u); i++)
         for (ptrdiff_t at = 0; at < n; at += PAIR) {
             if (n - at < PAIR)
@@ -426,33 +423,33 @@ INLINE void across_block(use u, const vjpi_tile *tile, line *l, T *sums, ptrdiff
         }
 }
 
-INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool non_temporal)
+INLINE void across_lines(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, bool non_temporal)
 {
     T *sums = tile->sums;
     ptrdiff_t n = tile->n;
     if (u.heavy) {
         for (; n > 0; n -= BLOCK, sums += BLOCK) {
-            across_block(u, tile, l, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
+            across_block(u, tile, l, rows, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
             line_move(u, l, BLOCK);
         }
         return;
     }
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
-        for (int row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
+        for (ptrdiff_t row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
             for (int i = 0; i < u.op->nin; i++)
                 if (role_of(u, i) == VJPI_ELEMENTS)
                     fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
                                 size_of(u, tile, i));
         UNROLL
         for (int p = 0; p < PAIRS; p++)
-            across_pair(u, tile, l, rows, sums, p * PAIR, 0, non_temporal);
+            across_pair(u, tile, l, (int)rows, sums, p * PAIR, 0, non_temporal);
         line_move(u, l, BLOCK);
     }
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        across_pair(u, tile, l, rows, sums, at, 0, false);
+        across_pair(u, tile, l, (int)rows, sums, at, 0, false);
     if (at < n)
-        across_pair(u, tile, l, rows, sums, at, n - at, false);
+        across_pair(u, tile, l, (int)rows, sums, at, n - at, false);
 }
 
 /* Several rows at once: the sums are loaded and stored less often, and more cache lines are in
@@ -460,11 +457,22 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, int rows, bool n
  * compete for the same few cache sets. */
 INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
-    bool can = is_pass(u) && tile->repeated == 0 && !u.heavy;
+    bool can = is_pass(u) && tile->repeated == 0;
     for (int i = 0; can && i < u.op->nin; i++)
         if (role_of(u, i) == VJPI_ELEMENTS)
             can = tile->row_step[i] % VJPI_PAGE != 0 &&
                   (tile->row_step[i] != tile->n * size_of(u, tile, i) || tile->row_step[i] < NARROW);
+    return can;
+}
+
+/* A long formula takes a block of columns through all rows of the tile, unless it stores outputs or
+ * has an operand that is repeated along a row and differs from row to row. */
+INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
+{
+    bool can = is_pass(u);
+    for (int i = 0; can && i < operand_count(u); i++)
+        if (is_read(u, i) && tile->repeated >> i & 1)
+            can = tile->row_step[i] == 0;
     return can;
 }
 
@@ -473,7 +481,12 @@ INLINE void across_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
     line l;
     ptrdiff_t row = 0;
-    if (takes_several_rows(u, tile))
+    if (u.heavy && takes_all_rows(u, tile)) {
+        line_begin(u, tile, 0, &l, copies);
+        across_lines(u, tile, &l, tile->rows, false);
+        return;
+    }
+    if (!u.heavy && takes_several_rows(u, tile))
         for (; row + ROWS <= tile->rows; row += ROWS) {
             line_begin(u, tile, row, &l, copies);
             if (tile->non_temporal)
@@ -515,7 +528,7 @@ INLINE void row_pass(const signature *op, formula *formula, int part, const vjpi
     if (!(tile->passes >> part & 1))
         return;
     for (int p = 0; p < part; p++)
-        made += VJPI_REDUCTIONS(op->reductions[p]);
+        made += VJPI_REDUCTIONS(op->passes[p]);
     ptrdiff_t n = row_length(u, tile, row);
     row_begin(u, tile, row, values, &l, copies);
     if (fetches)

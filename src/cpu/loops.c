@@ -33,6 +33,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define RARE static __attribute__((noinline, cold))
 
 #include VJPI_LANES_HEADER
+#define VJPI_ROW_LETS
 #include "formulas.h"
 
 /* Elements handled at once, and partial sums in flight: 256 bytes of the compute type. */
@@ -199,10 +200,16 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     BLOCK_OF(name, block1, 1, variant, name##_npasses > 1)                                     \
     BLOCK_OF(name, block2, 2, variant, name##_npasses > 2)                                     \
     BLOCK_OF(name, block3, 3, variant, name##_npasses > 3)                                     \
+    BLOCK_OF(name, block_lets0, LETS, variant, name##_nlets > 0)                               \
+    BLOCK_OF(name, block_lets1, LETS + 1, variant, name##_nlets > 0 && name##_npasses > 1)     \
+    BLOCK_OF(name, block_lets2, LETS + 2, variant, name##_nlets > 0 && name##_npasses > 2)     \
+    BLOCK_OF(name, block_lets3, LETS + 3, variant, name##_nlets > 0 && name##_npasses > 3)     \
     BLOCK_OF(name, block_per_row, PER_ROWS, variant, name##_nper_row > 0)                      \
     static block_function *const NAME(name, blocks, variant)[] = {                             \
         NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant), \
-        NAME(name, block3, variant), NAME(name, block_per_row, variant)                        \
+        NAME(name, block3, variant), NAME(name, block_lets0, variant),                         \
+        NAME(name, block_lets1, variant), NAME(name, block_lets2, variant),                    \
+        NAME(name, block_lets3, variant), NAME(name, block_per_row, variant)                   \
     };
 #define KERNELS(name, choice, mixed, variant, ...)                                               \
     static const signature NAME(name, signature, variant);                                       \
@@ -210,7 +217,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     static const signature NAME(name, signature, variant) = {                                    \
         NAME(name, blocks, variant), name##_tensors, choice, name##_nin,         \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nvalues,         \
-        name##_npasses, mixed, { 0 __VA_ARGS__ }                                                 \
+        name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, mixed,                \
+        { 0 __VA_ARGS__ }                                                                        \
     };                                                                                           \
     PASS(name, 0, variant)                                                                       \
     PASS(name, 1, variant)                                                                       \
@@ -218,9 +226,18 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     PASS(name, 3, variant)                                                                       \
     KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, name##_nends > 0, tile))      \
     KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_tile(op, name##_formula, tile))         \
+    LETS_OF(name, 0, variant)                                                                    \
+    LETS_OF(name, 1, variant)                                                                    \
+    LETS_OF(name, 2, variant)                                                                    \
+    LETS_OF(name, 3, variant)                                                                    \
     KERNEL(name, per_row, variant, name##_nper_row > 0, map_tile(op, PER_ROWS, false, tile))
+#define LETS_OF(name, part, variant)                                                              \
+    KERNEL(name, lets##part, variant, name##_nlets > 0 && part < name##_npasses,                  \
+           map_tile(op, LETS + part, false, tile))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
+#define ROWLET(...) +VJPI_LET
+#define KEEP(...) +VJPI_KEEP
 #define THEN , 0
 #define OP(name, title, text, inputs, attributes, outputs, bounds) \
     KERNELS(name, 0, false, , outputs)                             \
@@ -250,6 +267,10 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
           ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
         ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
         ENTRY(name, row, variant, (wanted) && name##_npasses > 1 && !name##_nheavy), \
+        { ENTRY(name, lets0, variant, (wanted) && name##_nlets > 0),           \
+          ENTRY(name, lets1, variant, (wanted) && name##_nlets > 0 && name##_npasses > 1), \
+          ENTRY(name, lets2, variant, (wanted) && name##_nlets > 0 && name##_npasses > 2), \
+          ENTRY(name, lets3, variant, (wanted) && name##_nlets > 0 && name##_npasses > 3) }, \
         ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
     }
 #define OP(name, ...)                                                               \

@@ -18,7 +18,7 @@ typedef struct map {
 
 INLINE void map_begin(map *m, use u, const vjpi_tile *tile)
 {
-    m->block = u.op->blocks[u.part == PER_ROWS ? VJPI_MAX_PASSES : u.part];
+    m->block = u.op->blocks[block_number(u.part)];
     m->tile = tile;
     m->count = 0;
     m->repeats = false;

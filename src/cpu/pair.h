@@ -24,14 +24,22 @@ typedef struct tensor_code {
 typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t start,
                             ptrdiff_t rows, ptrdiff_t n, bool non_temporal, VV *sums);
 
-/* blocks[]: by part, PER_ROWS last. */
+/* blocks[]: block_number. */
 typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
-    int choice, nin, nout, nvalues, npasses;
-    bool mixed;
-    uint8_t reductions[VJPI_MAX_PASSES];
+    int choice, nin, nout, nvalues, nlets, npasses;
+    bool keeps, indexed, mixed;
+    uint16_t passes[VJPI_MAX_PASSES]; /* limits.h */
 } signature;
+
+/* Where the block of a part is: the passes, the ROWLETs that precede each, the PER_ROW outputs. */
+INLINE int block_number(int part)
+{
+    return part == PER_ROWS ? 2 * VJPI_MAX_PASSES
+           : part >= LETS   ? part - LETS + VJPI_MAX_PASSES
+                            : part;
+}
 
 typedef struct use {
     const signature *op;
@@ -43,16 +51,19 @@ typedef struct use {
 } use;
 
 INLINE bool is_last(use u) { return u.part == u.op->npasses - 1; }
-INLINE int operand_count(use u) { return u.op->nin + u.op->nout + u.op->nvalues; }
+INLINE bool is_lets(use u) { return u.part >= LETS && u.part < PER_ROWS; }
+INLINE int first_let(use u) { return u.op->nin + u.op->nout + u.op->nvalues; }
+INLINE int kept_operand(use u) { return first_let(u) + u.op->nlets; }
+INLINE int operand_count(use u) { return kept_operand(u) + u.op->keeps; }
 INLINE bool is_pass(use u) { return u.part < u.op->npasses - 1; }
-INLINE bool is_max(use u) { return is_pass(u) && u.op->reductions[u.part] >= VJPI_MAXIMUM; }
+INLINE bool is_max(use u) { return is_pass(u) && VJPI_IS_MAX(u.op->passes[u.part]); }
 
 /* The number of terms per element: for the values that a pass reduces, or for the SUM outputs. */
 INLINE int term_count(use u)
 {
     int count = 0;
     if (is_pass(u))
-        return VJPI_REDUCTIONS(u.op->reductions[u.part]);
+        return VJPI_REDUCTIONS(u.op->passes[u.part]);
     EVERY
     for (int i = 0; i < u.op->nout; i++)
         count += u.sums && u.op->tensors[u.op->nin + i].role == VJPI_SUM;
@@ -61,7 +72,9 @@ INLINE int term_count(use u)
 
 INLINE int role_of(use u, int i)
 {
-    return i < u.op->nin + u.op->nout ? u.op->tensors[i].role : VJPI_VALUE;
+    if (i < u.op->nin + u.op->nout)
+        return u.op->tensors[i].role;
+    return i == kept_operand(u) ? VJPI_KEPT : VJPI_VALUE;
 }
 
 INLINE bool is_row_operand(use u, int i)
@@ -71,33 +84,56 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
-/* How many row values the passes before this part have made. */
+/* How many row values the passes before this part have made, and how many ROWLETs precede pass `end`. */
 INLINE int made_before(use u)
+{
+    int count = 0, end = is_lets(u) ? u.part - LETS : u.part;
+    EVERY
+    for (int p = 0; p < VJPI_MAX_PASSES; p++)
+        if (p < end && p < u.op->npasses - 1)
+            count += VJPI_REDUCTIONS(u.op->passes[p]);
+    return count;
+}
+
+INLINE int lets_before(use u, int end)
 {
     int count = 0;
     EVERY
     for (int p = 0; p < VJPI_MAX_PASSES; p++)
-        if (p < u.part && p < u.op->npasses - 1)
-            count += VJPI_REDUCTIONS(u.op->reductions[p]);
+        if (p < end && p < u.op->npasses)
+            count += VJPI_LETS(u.op->passes[p]);
     return count;
 }
 
-/* Is operand i read by this part, or written by it? */
+/* The pass that makes the value of KEEP. */
+INLINE bool makes_kept(use u) { return u.part < u.op->npasses && VJPI_KEEPS(u.op->passes[u.part]); }
+
+/* Is operand i read by this part, or written by it? What is kept is if tile->facts says so. */
 INLINE bool is_read(use u, int i)
 {
-    int value = i - u.op->nin - u.op->nout;
+    int value = i - u.op->nin - u.op->nout, let = i - first_let(u);
+    if (i == kept_operand(u))
+        return u.part < u.op->npasses && !makes_kept(u);
+    if (let >= 0)
+        return let < lets_before(u, is_lets(u) ? u.part - LETS : u.part + 1);
     return i < u.op->nin || (value >= 0 && value < made_before(u));
 }
 
 INLINE bool is_written(use u, int i)
 {
+    int let = i - first_let(u);
+    if (i == kept_operand(u))
+        return makes_kept(u);
+    if (let >= 0)
+        return is_lets(u) && let >= lets_before(u, u.part - LETS) &&
+               let < lets_before(u, u.part - LETS + 1);
     return role_of(u, i) == (u.part == PER_ROWS ? VJPI_PER_ROW : VJPI_FULL) &&
            (u.part == PER_ROWS || is_last(u));
 }
 
 INLINE int storage_of(use u, int i)
 {
-    if (is_row_operand(u, i))
+    if (is_row_operand(u, i) || role_of(u, i) == VJPI_KEPT)
         return STORED_T;
     int storage = u.op->tensors[i].storage;
     return storage == STORED_WIDE && !u.op->mixed ? STORED_SAME : storage;
@@ -172,12 +208,32 @@ INLINE void store_mixed(int dtype, char *p, VV v, ptrdiff_t some)
 }
 
 /* A mask: 1 where a byte is not 0. */
-INLINE VV load_mask(const char *p, ptrdiff_t n)
+INLINE VV load_mask(const char *p, ptrdiff_t some)
 {
     T numbers[PAIR] = { 0 };
-    for (ptrdiff_t i = 0; i < n; i++)
-        numbers[i] = p[i] != 0;
+    if (some)
+        for (ptrdiff_t i = 0; i < some; i++)
+            numbers[i] = p[i] != 0;
+    else
+        for (ptrdiff_t i = 0; i < PAIR; i++) /* a constant number: vector instructions */
+            numbers[i] = p[i] != 0;
     return load_T(numbers);
+}
+
+/* An operand that is repeated, in a loop that finds that out when it runs: copies have no order. */
+INLINE VV load_copies(use u, const vjpi_tile *tile, int i, const char *p)
+{
+    T number;
+    switch (storage_of(u, i)) {
+    case STORED_WIDE:
+        return load_mixed(tile->dtypes[i], p, 0);
+    case STORED_MASK:
+        return (VV){ k(*p != 0), k(*p != 0) };
+    case STORED_T:
+        memcpy(&number, p, sizeof(number));
+        return (VV){ k(number), k(number) };
+    }
+    return LOAD(p);
 }
 
 INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t some)
@@ -186,7 +242,7 @@ INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t som
     case STORED_WIDE:
         return load_mixed(tile->dtypes[i], p, some);
     case STORED_MASK:
-        return load_mask(p, some ? some : PAIR);
+        return load_mask(p, some);
     case STORED_T:
         return some ? load_some_T(p, some) : load_T(p);
     }
@@ -234,7 +290,7 @@ INLINE V identity(use u) { return k(is_max(u) ? (T)-INFINITY : (T)0); }
 INLINE V combined(use u, V a, V b)
 {
     if (is_max(u))
-        return pick(gt(b, a), b, a);
+        return greater_of(b, a);
     return a + b;
 }
 
@@ -262,12 +318,13 @@ INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
 
 /* v, with `instead` in elements past the end of their row, where rows run across the tile. */
 INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
-                     ptrdiff_t at, VV index, ptrdiff_t some, VV v, V instead)
+                     ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, VV v, V instead)
 {
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ROW_END && !tile->axis_inner && u.part != PER_ROWS) {
+        if (role_of(u, i) == VJPI_ROW_END && !tile->axis_inner && u.part < u.op->npasses) {
             VV end = load(u, tile, i, data[i] + at * move[i], some);
+            VV index = positions(tile, start);
             v = (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
         }
     return v;
@@ -283,49 +340,57 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
     const T *constants = tile->constants;
-    int nterms = 0, made = 0, nread = 0;
+    const int kept = kept_operand(u) - u.op->nout; /* its place in in_a and in_b */
+    int nterms = 0, made = 0;
     EVERY
     for (int i = 0; i < operand_count(u); i++) {
-        if (!is_read(u, i))
+        const int place = i < u.op->nin ? i : i - u.op->nout;
+        if (!is_read(u, i) || (role_of(u, i) == VJPI_KEPT && !(tile->facts & VJPI_IS_KEPT)))
             continue;
         if (u.scalars && is_row_operand(u, i)) {
-            in_a[nread] = in_b[nread] = k(scalars[i]);
+            in_a[place] = in_b[place] = k(scalars[i]);
         } else {
-            VV v = load(u, tile, i, data[i] + at * move[i], some);
-            in_a[nread] = v.a;
-            in_b[nread] = v.b;
+            VV v = u.heavy && move[i] == 0 ? load_copies(u, tile, i, data[i])
+                                           : load(u, tile, i, data[i] + at * move[i], some);
+            in_a[place] = v.a;
+            in_b[place] = v.b;
         }
-        nread++;
     }
-    VV index = positions(tile, start);
+    VV index = { k(0), k(0) };
+    if (u.op->indexed)
+        index = positions(tile, start);
     if (u.heavy) { /* one copy of a long formula */
         ONCE
-        for (int half = 0; half < 2; half++)
-            u.formula(u.part, u.op->choice, tile->facts, half ? in_b : in_a,
-                          (half ? in_b : in_a) + u.op->nin, half ? index.b : index.a, constants,
-                          half ? out_b : out_a);
+        for (int half = 0; half < 2; half++) {
+            V *in = half ? in_b : in_a;
+            u.formula(u.part, u.op->choice, tile->facts, in, in + u.op->nin,
+                      half ? index.b : index.a, constants, in + kept, half ? out_b : out_a);
+        }
     } else {
         u.formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
-                      out_a);
+                  NULL, out_a);
         u.formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
-                      out_b);
+                  NULL, out_b);
     }
+    if (makes_kept(u) && tile->facts & VJPI_IS_KEPT)
+        store(u, tile, kept_operand(u), data[kept_operand(u)] + at * move[kept_operand(u)],
+              (VV){ in_a[kept], in_b[kept] }, some, false);
     if (is_pass(u)) {
         EVERY
         for (int i = 0; i < term_count(u); i++) {
-            VV term = before_end(u, tile, data, move, at, index, some, (VV){ out_a[i], out_b[i] },
+            VV term = before_end(u, tile, data, move, at, start, some, (VV){ out_a[i], out_b[i] },
                                  identity(u));
             terms[i] = some ? keep_first(u, term, some) : term;
         }
         return;
     }
     EVERY
-    for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
+    for (int i = u.op->nin; i < kept_operand(u); i++) {
         if (is_written(u, i)) {
-            VV v = before_end(u, tile, data, move, at, index, some, (VV){ out_a[made], out_b[made] }, k(0));
+            VV v = before_end(u, tile, data, move, at, start, some, (VV){ out_a[made], out_b[made] }, k(0));
             store(u, tile, i, data[i] + at * move[i], v, some, non_temporal);
             made++;
-        } else if (u.op->tensors[i].role == VJPI_SUM && is_last(u)) {
+        } else if (role_of(u, i) == VJPI_SUM && is_last(u)) {
             VV term = { out_a[made], out_b[made] };
             if (u.sums)
                 terms[nterms++] = some ? keep_first(u, term, some) : term;

@@ -11,6 +11,7 @@
 #define FEW_UNITS 32         /* with fewer, sums are split into segments for threads to share */
 #define SPLIT_ELEMENTS (1 << 20) /* with fewer, few rows are not done pass by pass */
 #define FEW_ROWS 8
+#define ENOUGH_TASKS 16      /* with fewer, a row is not kept for the sake of the workspace's size */
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
 #define WIDE_TASKS 16        /* the most tasks whose buffers are there */
@@ -141,11 +142,14 @@ static vjpi_tile_operands tile_operands(const vjpi_op *op)
     return (vjpi_tile_operands){ with_role(op, VJPI_ELEMENTS) | outputs, outputs };
 }
 
-/* Row operands where they are dense arrays of all rows, with the first `nvalues` row values. */
+/* Row operands where they are dense arrays of all rows, with the first `nvalues` row values and all
+ * ROWLETs. */
 static uint32_t row_operands(const vjpi_op *op, int32_t nvalues)
 {
-    uint32_t values = ((1u << nvalues) - 1) << (op->info.ninputs + op->info.noutputs);
-    return with_role(op, VJPI_ROW_INPUT) | with_role(op, VJPI_ROW_END) | values;
+    int32_t first = op->info.ninputs + op->info.noutputs;
+    uint32_t values = ((1u << nvalues) - 1) << first;
+    uint32_t lets = ((1u << op->nlets) - 1) << (first + op->nvalues);
+    return with_role(op, VJPI_ROW_INPUT) | with_role(op, VJPI_ROW_END) | values | lets;
 }
 
 /* The fold of the last pass: SUM outputs, wanted or not. */
@@ -219,10 +223,34 @@ static int64_t most_reductions(const vjpi_op *op)
 {
     int64_t most = 1;
     for (int32_t p = 0; p < op->npasses - 1; p++) {
-        int64_t own = VJPI_REDUCTIONS(op->reductions[p]);
+        int64_t own = VJPI_REDUCTIONS(op->passes[p]);
         most = own > most ? own : most;
     }
     return most;
+}
+
+/* Does the call have a pass that makes the value of KEEP? */
+static bool makes_kept(const vjpi_call *call)
+{
+    for (int32_t p = 0; p < call->op->npasses - 1; p++)
+        if (VJPI_KEEPS(call->op->passes[p]) && call->passes >> p & 1)
+            return true;
+    return false;
+}
+
+/* Where a row's KEEP fits: on the stack, behind the row arrays, or in the workspace. */
+static void make_room_to_keep(const vjpi_call *call, int64_t row, vjpi_stage *stage)
+{
+    stage->kept_rows = (VJPI_ROOM_SIZE - VJPI_ARRAYS_SIZE) / row;
+    if (stage->kept_rows > 0)
+        return;
+    int64_t size = (VJPI_ARRAYS_SIZE + row + 63) / 64 * 64;
+    double tasks = vjpi_workspace_limit(call) / (double)size;
+    if (tasks < (double)stage->ntasks && tasks < ENOUGH_TASKS)
+        return;
+    stage->kept_rows = 1;
+    stage->room_size = size;
+    stage->ntasks = tasks < (double)stage->ntasks ? (int64_t)tasks : stage->ntasks;
 }
 
 /* Rows in blocks of whole rows, or of columns: all passes while the data is in the cache. */
@@ -245,6 +273,8 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
             add_stage(plan, vjpi_row_units, 0, nest->nunits, call->elements);
         stage->operands = operands;
         stage->capacity = room_rows(plan);
+        if (makes_kept(call))
+            make_room_to_keep(call, nest->inner.n * compute, stage);
         return true;
     }
     size = widest_sums(call, nest);
@@ -285,6 +315,13 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
     return true;
 }
 
+/* The ROWLETs that precede a pass, of all rows. */
+static void add_lets(const vjpi_call *call, int32_t pass, vjpi_cpu_plan *plan)
+{
+    if (VJPI_LETS(call->op->passes[pass]) > 0)
+        add_stage(plan, vjpi_lets_rows, 0, call->rows, call->rows)->fold.part = pass;
+}
+
 /* Stage by stage, with arrays of all rows in the workspace: one strided row, few long ones, an axis
  * of several dims, or sums that run both across and along rows. */
 static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
@@ -296,7 +333,7 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
     int32_t first = call->ntensors;
     plan->arrays_size = plan->row_arrays * call->rows * compute;
     plan->counter = call->ntensors + 1;
-    int32_t last_reductions = VJPI_REDUCTIONS(op->reductions[op->npasses - 2]);
+    int32_t last_reductions = VJPI_REDUCTIONS(op->passes[op->npasses - 2]);
     inputs = (vjpi_tile_operands){ (operands.tile & ~operands.outputs) |
                                        row_operands(op, op->nvalues - last_reductions), 0 };
     operands.tile |= row_operands(op, op->nvalues);
@@ -309,15 +346,17 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
         vjpi_nest_fold(&loop, inputs.tile, VJPI_AXIS,
                        VJPI_SUMS_SIZE / compute / most_reductions(op), nest);
         for (int32_t p = 0; p < op->npasses - 1; p++) {
-            vjpi_fold fold = { .part = p, .nsums = VJPI_REDUCTIONS(op->reductions[p]),
-                               .is_max = op->reductions[p] >= VJPI_MAXIMUM,
+            vjpi_fold fold = { .part = p, .nsums = VJPI_REDUCTIONS(op->passes[p]),
+                               .is_max = VJPI_IS_MAX(op->passes[p]),
                                .nsegments = segments_of(nest, call->elements) };
             for (int32_t i = 0; i < fold.nsums; i++)
                 fold.target[i] = (uint8_t)first++;
+            add_lets(call, p, plan);
             if (call->passes >> p & 1)
                 add_fold(plan, vjpi_fold_units, 1, fold, inputs, call->elements, 0);
         }
     }
+    add_lets(call, op->npasses - 1, plan);
     if (call->per_row)
         add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, call->rows);
     if (call->elements > 0 && call->sums) {
@@ -334,7 +373,7 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
 static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     memset(plan->array_of, VJPI_NO_ARRAY, sizeof(plan->array_of));
-    for (int32_t i = 0; i < call->ntensors + call->op->nvalues; i++)
+    for (int32_t i = 0; i < call->ntensors + vjpi_row_values(plan); i++)
         if (i >= call->ntensors || call->op->tensors[i].shape_rule == VJP_SHAPE_ROW)
             plan->array_of[i] = (uint8_t)plan->row_arrays++;
     plan->gathers = call->passes + 1 != 1u << (call->op->npasses - 1);

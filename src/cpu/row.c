@@ -19,18 +19,19 @@ static void move_down(const vjpi_nest *nest, uint32_t operands, int64_t rows, vj
 }
 
 /* The values of a tile's rows, pass by pass, into their arrays. */
-static void row_passes(const vjpi_cpu_plan *plan, const vjpi_tile *tile, char *arrays,
-                       int64_t capacity)
+static void row_passes(const vjpi_job *job, const vjpi_tile *tile, char *arrays, int64_t capacity)
 {
+    const vjpi_cpu_plan *plan = job->plan;
     double sums[VJPI_MAX_SUMS * MOST_ROWS];
     size_t size = (size_t)tile->rows * plan->set->compute_size;
     int32_t first = plan->ntensors;
     for (int32_t part = 0; part < plan->op->npasses - 1; part++) {
-        int32_t count = VJPI_REDUCTIONS(plan->op->reductions[part]);
+        vjpi_arrays_lets(job, part, tile->rows, arrays, capacity);
+        int32_t count = VJPI_REDUCTIONS(plan->op->passes[part]);
         if (plan->passes >> part & 1) {
             vjpi_tile pass = *tile;
             pass.sums = sums;
-            plan->set->clear[plan->op->reductions[part] >= VJPI_MAXIMUM](sums, tile->rows * count);
+            plan->set->clear[VJPI_IS_MAX(plan->op->passes[part])](sums, tile->rows * count);
             plan->kernels->along[part](&pass);
             for (int32_t i = 0; i < count; i++)
                 memcpy(vjpi_array(plan, first + i, arrays, capacity),
@@ -38,16 +39,33 @@ static void row_passes(const vjpi_cpu_plan *plan, const vjpi_tile *tile, char *a
         }
         first += count;
     }
+    vjpi_arrays_lets(job, plan->op->npasses - 1, tile->rows, arrays, capacity);
 }
 
 /* How many rows to take through all passes at a time: as many as a near cache holds. */
-static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_tile *tile, int64_t capacity)
+static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_stage *stage,
+                            const vjpi_tile *tile)
 {
     int64_t row_size = tile->n * (int64_t)plan->set->compute_size;
     int64_t rows = NEAREST_CACHE / row_size < MOST_ROWS ? NEAREST_CACHE / row_size : MOST_ROWS;
     if (plan->kernels->row)
-        rows = capacity; /* the kernel itself takes them one by one */
-    return rows < 1 ? 1 : rows < capacity ? rows : capacity;
+        rows = stage->capacity; /* the kernel itself takes them one by one */
+    if (stage->kept_rows > 0 && stage->kept_rows < rows)
+        rows = stage->kept_rows;
+    return rows < 1 ? 1 : rows < stage->capacity ? rows : stage->capacity;
+}
+
+/* Where the rows of a tile keep the value of KEEP, if there is room. */
+static void keep_rows(const vjpi_cpu_plan *plan, const vjpi_stage *stage, char *room,
+                      vjpi_tile *tile)
+{
+    if (stage->kept_rows == 0)
+        return;
+    int32_t kept = vjpi_kept_operand(plan);
+    tile->data[kept] = room + VJPI_ARRAYS_SIZE;
+    tile->row_step[kept] = tile->n * (ptrdiff_t)plan->set->compute_size;
+    tile->repeated &= ~(1u << kept);
+    tile->facts |= VJPI_IS_KEPT;
 }
 
 /* Some whole rows from their inputs to their outputs. */
@@ -61,7 +79,7 @@ static void do_rows(const vjpi_job *job, const vjpi_stage *stage, char *const *a
     if (plan->kernels->row) {
         plan->kernels->row(tile);
     } else {
-        row_passes(plan, tile, room, stage->capacity);
+        row_passes(job, tile, room, stage->capacity);
         if (stage->operands.outputs & plan->facts)
             plan->kernels->map(tile);
     }
@@ -75,7 +93,6 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];
-    int64_t capacity = stage->capacity;
     vjpi_tile tile;
     vjpi_walk walk;
     vjpi_first_tile(job, &tile);
@@ -84,8 +101,9 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     walk.index[nest->inner.axis] = 0; /* the inner dim is not split: one step */
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
-        int64_t rows = tile.rows, most = rows_at_once(plan, &tile, capacity);
-        vjpi_arrays_attach(plan, room, capacity, (int64_t)plan->set->compute_size, &tile);
+        int64_t rows = tile.rows, most = rows_at_once(plan, stage, &tile);
+        vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, &tile);
+        keep_rows(plan, stage, room, &tile);
         int64_t row = 0;
         for (; row + most < rows; row += most) {
             tile.rows = most;
@@ -111,10 +129,10 @@ static void column_pass(const vjpi_job *job, const vjpi_stage *stage, int32_t pa
     vjpi_fold fold = stage->fold;
     int32_t first = plan->ntensors;
     for (int32_t p = 0; p < part; p++)
-        first += VJPI_REDUCTIONS(plan->op->reductions[p]);
+        first += VJPI_REDUCTIONS(plan->op->passes[p]);
     fold.part = part;
-    fold.nsums = VJPI_REDUCTIONS(plan->op->reductions[part]);
-    fold.is_max = plan->op->reductions[part] >= VJPI_MAXIMUM;
+    fold.nsums = VJPI_REDUCTIONS(plan->op->passes[part]);
+    fold.is_max = VJPI_IS_MAX(plan->op->passes[part]);
     size_t size = (size_t)width * plan->set->compute_size;
     const char *sums =
         vjpi_sum_steps(job, stage, &fold, unit, 0, nest->nsteps, tile, room, NULL);
@@ -138,9 +156,11 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
         int64_t width = vjpi_edge_length(&nest->inner, &unit_walk);
         if (plan->gathers)
             vjpi_arrays_gather(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
-        for (int32_t part = 0; part < plan->op->npasses - 1; part++)
+        for (int32_t part = 0; part < plan->op->npasses; part++) {
+            vjpi_arrays_lets(job, part, width, arrays, stage->capacity);
             if (plan->passes >> part & 1)
                 column_pass(job, stage, part, &unit_walk, &tile, width, room);
+        }
         if (plan->per_row)
             vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
@@ -165,7 +185,7 @@ static void prepare_rows(const vjpi_job *job, const vjpi_stage *stage, const vjp
     if (plan->gathers)
         vjpi_arrays_gather(job, walk->at, step, tile->rows, room, stage->capacity);
     vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, tile);
-    row_passes(plan, tile, room, stage->capacity);
+    row_passes(job, tile, room, stage->capacity);
 }
 
 void vjpi_row_fold_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,

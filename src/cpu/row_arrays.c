@@ -53,14 +53,14 @@ void vjpi_arrays_gather(const vjpi_job *job, char *const *at, const int64_t *ste
         if (plan->op->roles[i] == VJPI_ROW_END)
             limit_ends(job, at, step, n, array);
     }
-    for (int32_t v = 0; v < plan->op->nvalues; v++) /* what a skipped pass leaves */
+    for (int32_t v = 0; v < vjpi_row_values(plan); v++) /* what a skipped pass leaves */
         plan->set->clear[0](vjpi_array(plan, plan->ntensors + v, arrays, capacity), n);
 }
 
 void vjpi_arrays_attach(const vjpi_cpu_plan *plan, char *arrays, int64_t capacity,
                         int64_t row_step, vjpi_tile *tile)
 {
-    for (int32_t i = 0; i < plan->ntensors + plan->op->nvalues; i++) {
+    for (int32_t i = 0; i < plan->ntensors + vjpi_row_values(plan); i++) {
         if (plan->array_of[i] == VJPI_NO_ARRAY)
             continue;
         tile->data[i] = vjpi_array(plan, i, arrays, capacity);
@@ -70,8 +70,9 @@ void vjpi_arrays_attach(const vjpi_cpu_plan *plan, char *arrays, int64_t capacit
     }
 }
 
-void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
-                        char *arrays, int64_t capacity)
+/* A kernel over the arrays of n rows, which are the elements of a tile. */
+static void over_arrays(const vjpi_job *job, vjpi_kernel *kernel, int64_t n, char *arrays,
+                        int64_t capacity)
 {
     const vjpi_cpu_plan *plan = job->plan;
     static const double nothing = 0; /* read instead of the elements, which do not matter here */
@@ -90,7 +91,21 @@ void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *ste
         if (plan->array_of[i] != VJPI_NO_ARRAY)
             tile.repeated &= ~(1u << i);
     vjpi_arrays_attach(plan, arrays, capacity, 0, &tile);
-    plan->kernels->per_row(&tile);
+    kernel(&tile);
+}
+
+void vjpi_arrays_lets(const vjpi_job *job, int32_t pass, int64_t n, char *arrays, int64_t capacity)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    if (VJPI_LETS(plan->op->passes[pass]) > 0)
+        over_arrays(job, plan->kernels->lets[pass], n, arrays, capacity);
+}
+
+void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
+                        char *arrays, int64_t capacity)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    over_arrays(job, plan->kernels->per_row, n, arrays, capacity);
     for (int32_t i = plan->op->info.ninputs; i < plan->ntensors; i++)
         if (plan->op->roles[i] == VJPI_PER_ROW && vjpi_has(plan->facts, i))
             plan->set->store((vjp_dtype)plan->dtypes[i], vjpi_array(plan, i, arrays, capacity), n,
@@ -125,6 +140,16 @@ void vjpi_gather_rows(const vjpi_job *job, const vjpi_stage *stage, int64_t begi
 {
     (void)room;
     each_run(job, stage, begin, end, vjpi_arrays_gather);
+}
+
+/* A unit is a row: the arrays of all rows are dense. */
+void vjpi_lets_rows(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
+                    char *room)
+{
+    const vjpi_cpu_plan *plan = job->plan;
+    char *arrays = job->rows[plan->ntensors] + begin * (int64_t)plan->set->compute_size;
+    (void)room;
+    vjpi_arrays_lets(job, stage->fold.part, end - begin, arrays, plan->rows);
 }
 
 void vjpi_finish_rows(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,

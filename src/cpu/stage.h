@@ -8,7 +8,7 @@
 
 #include "cpu/nest.h"
 
-#define VJPI_MAX_STAGES 10
+#define VJPI_MAX_STAGES 14
 #define VJPI_MAX_NESTS 3
 
 /* The CPU's part of a context. */
@@ -48,6 +48,7 @@ struct vjpi_stage {
     int64_t nunits, ntasks;
     int64_t room_size; /* bytes of a task's buffer in the workspace; 0: on its stack */
     int64_t capacity;  /* elements of each row array in its buffer */
+    int64_t kept_rows; /* rows whose KEEP fits behind them; 0: it is computed again */
     int32_t nest;      /* which of the plan's nests */
     vjpi_tile_operands operands;
     vjpi_fold fold;
@@ -101,6 +102,17 @@ static inline int64_t vjpi_share(int64_t n, int64_t parts, int64_t index)
     return n / parts * index + (index < more ? index : more);
 }
 
+/* Row values and ROWLETs follow the tensors, then what is kept. */
+static inline int32_t vjpi_row_values(const vjpi_cpu_plan *plan)
+{
+    return plan->op->nvalues + plan->op->nlets;
+}
+
+static inline int32_t vjpi_kept_operand(const vjpi_cpu_plan *plan)
+{
+    return plan->ntensors + vjpi_row_values(plan);
+}
+
 /* What is the same in every tile of a job. The stage fills in the rest of a tile: it is not
  * cleared, since that would slow small runs. */
 static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
@@ -110,6 +122,12 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     tile->dtypes = job->plan->dtypes;
     tile->constants = job->plan->constants;
     tile->repeated = 0;
+    if (job->plan->op->keeps) { /* something to read while nothing is kept */
+        int32_t kept = vjpi_kept_operand(job->plan);
+        tile->data[kept] = (char *)(uintptr_t)job->plan->constants;
+        tile->row_step[kept] = 0;
+        tile->repeated |= 1u << kept;
+    }
 }
 
 /* prepare.c: the stages of a call, and its workspace. */
@@ -124,8 +142,9 @@ vjpi_stage_run vjpi_fold_units, vjpi_join_segments, vjpi_zero_units;
 /* row.c: whole rows; columns of rows; whole rows whose columns are summed */
 vjpi_stage_run vjpi_row_units, vjpi_column_units, vjpi_row_fold_units;
 
-/* row_arrays.c: row inputs of all rows into arrays; PER_ROW outputs of all rows from arrays */
-vjpi_stage_run vjpi_gather_rows, vjpi_finish_rows;
+/* row_arrays.c: row inputs of all rows into arrays; ROWLETs (fold.part) and PER_ROW outputs of all
+ * rows from arrays */
+vjpi_stage_run vjpi_gather_rows, vjpi_lets_rows, vjpi_finish_rows;
 
 /* A task's buffer on its stack: packed operands, row arrays, then a row of accumulators and the
  * tree's levels. Wide rows of sums let a fold over columns read long runs of memory, but then the
@@ -166,10 +185,12 @@ void vjpi_fold_with(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
 
 /* row_arrays.c. The row operands of some rows are arrays of the compute type, `capacity` elements
  * each. gather: fill those of the inputs, n rows whose tensors are at `at`, step[] bytes from row
- * to row. finish: compute the PER_ROW outputs and store them. attach: point the tile's row operands
+ * to row. lets: compute the ROWLETs that precede a pass. finish: compute the PER_ROW outputs and
+ * store them. attach: point the tile's row operands
  * at the arrays, row_step bytes from row to row of the tile; 0: its rows share them. */
 void vjpi_arrays_gather(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
                         char *arrays, int64_t capacity);
+void vjpi_arrays_lets(const vjpi_job *job, int32_t pass, int64_t n, char *arrays, int64_t capacity);
 void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
                         char *arrays, int64_t capacity);
 void vjpi_arrays_attach(const vjpi_cpu_plan *plan, char *arrays, int64_t capacity,

@@ -81,7 +81,7 @@ template <> struct lanes<1> {
         INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,  \
                             V index, const T *constants, V *out)                               \
         {                                                                                      \
-            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, out);   \
+            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, nullptr, out); \
         }                                                                                      \
     };
 #include "ops.def"

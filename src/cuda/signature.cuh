@@ -132,7 +132,7 @@ template <class Table, bool MIXED> struct signature : Table {
 
     /* ---- passes */
 
-    CONSTANT bool is_max(int part) { return part < last && Table::pass(part) >= VJPI_MAXIMUM; }
+    CONSTANT bool is_max(int part) { return part < last && VJPI_IS_MAX(Table::pass(part)); }
 
     /* Results that a pass reduces: row values or, in the last one, SUM outputs. */
     CONSTANT int reduced(int part)

@@ -205,9 +205,9 @@ static void set_targets(const vjpi_call *call, const vjpi_cuda_plan *plan, int32
     stage->part = (uint8_t)part;
     if (part < op->npasses - 1) {
         for (int32_t p = 0; p < part; p++)
-            first += VJPI_REDUCTIONS(op->reductions[p]);
-        stage->nsums = VJPI_REDUCTIONS(op->reductions[part]);
-        stage->is_max = op->reductions[part] >= VJPI_MAXIMUM;
+            first += VJPI_REDUCTIONS(op->passes[p]);
+        stage->nsums = VJPI_REDUCTIONS(op->passes[part]);
+        stage->is_max = VJPI_IS_MAX(op->passes[part]);
         for (int32_t i = 0; i < stage->nsums; i++)
             stage->target[i] = (uint8_t)(VJPI_MAX_TENSORS + first + i);
         return;

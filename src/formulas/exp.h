@@ -46,8 +46,8 @@ INLINE V choose(int first, V a, V b)
     return b;
 }
 
-INLINE V at_least(V a, V least) { return pick(gt(least, a), least, a); } /* NaN gives NaN */
-INLINE V at_most(V a, V most) { return pick(gt(a, most), most, a); }
+INLINE V at_least(V a, V least) { return greater_of(least, a); } /* NaN gives NaN */
+INLINE V at_most(V a, V most) { return lesser_of(most, a); }
 INLINE V nearest_finite(V a) { return at_most(at_least(a, k(-LARGEST)), k(LARGEST)); }
 
 /* 2^n, a normal number. */
@@ -132,21 +132,37 @@ INLINE V exp_split(V t, V *z)
     return exp_reduced(reduced(t, z));
 }
 
-/* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once. */
-INLINE V exp_below(V t, V low)
+/* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once. What
+ * comes with t below the least is ignored: of an infinite t, low is NaN. */
+INLINE V exp_down(V t, V low)
 {
-    V far = at_least(at_most(t, k(0)), k(LEAST_EXP));
-    V z, r = reduced_parts(far, low, &z);
-    V scaled = times_2_to(exp_reduced(r), z + k(UP)) * power_of_2(k(-UP));
-    return scaled * muladd(far, k(0), k(1)); /* NaN stays NaN */
+    V z, r = reduced_parts(at_least(t, k(LEAST_EXP)), pick(gt(t, k(LEAST_EXP)), low, k(0)), &z);
+    return exp_reduced(r) * times_2_to(power_of_2(k(UP)), z) * power_of_2(k(-UP));
 }
 
-/* exp(scale * (x - most)), scale > 0: a rounding of the argument would cost its size in ULP. */
-INLINE V exp_of_difference(V x, V most, V scale, V scale_low)
+INLINE V exp_below(V t, V low) { return exp_down(at_most(t, k(0)), low); }
+
+/* x - most. */
+INLINE parts difference_in_parts(V x, V most)
 {
-    V d = x - most, back = d - x, lost = (x - (d - back)) - (most + back);
-    V t = scale * d, low = muladd(scale, d, -t) + muladd(scale, lost, scale_low * d);
-    return exp_below(t, pick(gt(k(1), absolute(low)), low, k(0)));
+    V d = x - most, back = d - x;
+    return in_parts(d, (x - (d - back)) - (most + back));
+}
+
+/* exp(x - most), where that is not above about 0: a rounding of the argument would cost its size in
+ * ULP. */
+INLINE V exp_of_difference(V x, V most)
+{
+    parts d = difference_in_parts(x, most);
+    return exp_down(d.high, d.low);
+}
+
+/* exp(scale * (x - most)), scale > 0. */
+INLINE V exp_of_scaled(V x, V most, V scale, V scale_low)
+{
+    parts d = difference_in_parts(x, most);
+    V t = scale * d.high, low = muladd(scale, d.high, -t) + muladd(scale, d.low, scale_low * d.high);
+    return exp_down(t, low);
 }
 
 /* log(a), within a little more than one rounding; -inf for 0, NaN below. */

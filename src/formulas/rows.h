@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.h - softmax, cross-entropy, norms. Part of formulas.h. */
 
-/* dst of softmax, where e is the element's exponential and s the row's sum. inf_as_zero: a row of
- * -inf gives 0, not NaN. */
-INLINE V softmax_of(V e, V s, int inf_as_zero)
+/* `value` where the mask keeps an element, if there is a mask. */
+INLINE V where_kept(int masked, V keep, V value, V instead)
 {
-    V y = e / s;
+    if (masked)
+        return pick(gt(keep, k(0)), value, instead);
+    return value;
+}
+
+/* The factor that makes a row of exponentials add up to 1. inf_as_zero: a row of -inf, whose sum is 0,
+ * gives 0, not NaN. */
+INLINE V softmax_share(V s, int inf_as_zero)
+{
     if (inf_as_zero)
-        return pick(gt(s, k(0)), y, s);
-    return y;
+        return pick(gt(s, k(0)), k(1) / s, s);
+    return k(1) / s;
 }
 
 /* The maximum of a row as softmax subtracts it; inf_as_zero: so that exponentials of -inf are 0 also
@@ -20,10 +27,18 @@ INLINE V softmax_max(V most, int inf_as_zero)
     return most;
 }
 
+/* An element's exponential, relative to the row's maximum. */
+INLINE V softmax_exp(V x, V most, int scaled, V scale, V scale_low)
+{
+    if (scaled)
+        return exp_of_scaled(x, most, scale, scale_low);
+    return exp_of_difference(x, most);
+}
+
 /* The logarithm of a row's sum. A row with nothing left has a sum of 0, for any scale. */
 INLINE V softmax_stats(V most, V s, V scale)
 {
-    return pick(gt(most, k(-(T)INFINITY)), absolute(scale) * most, most) + log_of(s);
+    return pick(gt(most, k(-(T)INFINITY)), scale * most, most) + log_of(s);
 }
 
 /* The parts of a row of cross-entropy: the label's exponential and those of the others, relative to
@@ -41,8 +56,8 @@ INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
     M leads = both(in_range, gt(at_label, level));
     made.most = pick(leads, at_label, level);
     V base = softmax_max(made.most, 1); /* so that a row of -inf has a sum of 0 */
-    made.own = pick(in_range, exp_of_difference(at_label, base, k(1), k(0)), k(0));
-    made.rest = pick(leads, rest * exp_of_difference(level, made.most, k(1), k(0)), rest);
+    made.own = pick(in_range, exp_of_difference(at_label, base), k(0));
+    made.rest = pick(leads, rest * exp_of_difference(level, made.most), rest);
     made.sum = made.rest + made.own;
     made.log_sum = log_of(made.sum);
     return made;
@@ -76,42 +91,31 @@ INLINE V where_labelled(V value, V label, V ignored, V count)
     return pick(eq(label, ignored), k(0), known);
 }
 
-/* An element's share of its row's sum, what the label's others have of it, and the sum's logarithm:
- * from what the forward pass saved, or from the row. */
-typedef struct shares {
-    V own, others, log_sum;
-} shares;
+/* The slope of cross-entropy's loss for a row: that of an element with share p of the row's sum is
+ * p * gain less what label smoothing gives it; at the label it is less `hit`, too. Where the label has
+ * most of the sum, it is z * p + confident, since 1 - p, the others' share, is known to all digits.
+ * inverse: what makes a share of an element's exponential. NaN where the label is no class. */
+typedef struct slope_of_entropy {
+    V inverse, gain, hit, z, confident;
+} slope_of_entropy;
 
-INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V rest, V at_label,
-                             V label, V count)
+/* saved: the sum's logarithm and that of the others' share are those of the forward pass. share: what
+ * label smoothing gives each class. */
+INLINE slope_of_entropy entropy_slope(int saved, V log_sum, V log_rest, entropy row, V weight_t,
+                                      V weight_sum, V smoothing, V share, V z_loss, V label, V count)
 {
-    shares made;
-    if (saved) {
-        made.own = e;
-        made.others = exp_below(log_rest, k(0));
-        made.log_sum = log_sum;
-    } else {
-        entropy row = entropy_of(most, rest, at_label, label, count);
-        made.own = e / row.sum;
-        made.others = row.rest / row.sum;
-        made.log_sum = entropy_stats(row);
-    }
-    return made;
-}
-
-/* The slope of cross-entropy's loss. Where the label has most of the sum, 1 - p is `others`, known to
- * all digits. */
-INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum, V smoothing,
-                       V share, V z_loss)
-{
+    slope_of_entropy made;
     M smooths = gt(absolute(share), k(0)); /* else only the label's weight counts, not the others */
-    V hit = (k(1) - smoothing) * weight_t, spread = pick(smooths, share * weight_sum, k(0));
-    V z = k(2) * z_loss * p.log_sum * weight_t;
-    V elsewhere = p.own * (hit + spread + z) - pick(smooths, share * weight, k(0));
+    V others = choose(saved, exp_below(log_rest, k(0)), row.rest / row.sum);
+    V stats = choose(saved, log_sum, entropy_stats(row));
+    V spread = pick(smooths, share * weight_sum, k(0));
     V spread_to_others = pick(smooths, share * (weight_sum - weight_t), k(0));
-    V confident = (spread_to_others + z * p.own) - p.others * (hit + spread);
-    V here = pick(gt(p.own, k(0.5f)), confident, elsewhere - hit);
-    return pick(at_label, here, elsewhere);
+    made.inverse = choose(saved, k(1), k(1) / row.sum);
+    made.hit = (k(1) - smoothing) * weight_t;
+    made.z = k(2) * z_loss * stats * weight_t;
+    made.gain = pick(both(gt(label, k(-1)), gt(count, label)), made.hit + spread + made.z, k((T)NAN));
+    made.confident = spread_to_others - others * (made.hit + spread);
+    return made;
 }
 
 /* 1 / sqrt(mean square + epsilon). */
