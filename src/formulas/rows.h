@@ -26,10 +26,27 @@ INLINE V softmax_stats(V most, V s, V scale)
     return pick(gt(most, k(-(T)INFINITY)), absolute(scale) * most, most) + log_of(s);
 }
 
+/* dst of log_softmax; v: the element, negated where the scale is below 0. */
+INLINE V log_softmax_of(V v, V most, V s, V scale, int inf_as_zero)
+{
+    V y = scale * (v - softmax_max(most, inf_as_zero)) - log_of(s);
+    if (inf_as_zero)
+        return pick(eq(s, k(0)), k(-(T)INFINITY), y);
+    return y;
+}
+
+/* `value` where the mask keeps it, else +0. */
+INLINE V where_kept(int has_mask, V keep, V value)
+{
+    if (has_mask)
+        return pick(gt(keep, k(0)), value, k(0));
+    return value;
+}
+
 /* The parts of a row of cross-entropy: the label's exponential and those of the others, relative to
- * the row's maximum, and their sum. */
+ * the row's maximum, and their sum. lift: the factor of exponentials relative to `level`. */
 typedef struct entropy {
-    V most, own, rest, sum, log_sum;
+    V most, lift, own, rest, sum, log_sum;
 } entropy;
 
 /* `rest`: the sum of the others' exponentials relative to `level`, which may be the row's maximum or
@@ -42,7 +59,8 @@ INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
     made.most = pick(leads, at_label, level);
     V base = softmax_max(made.most, 1); /* so that a row of -inf has a sum of 0 */
     made.own = pick(in_range, exp_of_difference(at_label, base, k(1), k(0)), k(0));
-    made.rest = pick(leads, rest * exp_of_difference(level, made.most, k(1), k(0)), rest);
+    made.lift = pick(leads, exp_of_difference(level, made.most, k(1), k(0)), k(1));
+    made.rest = pick(leads, rest * made.lift, rest);
     made.sum = made.rest + made.own;
     made.log_sum = log_of(made.sum);
     return made;
@@ -69,10 +87,12 @@ INLINE V entropy_loss(entropy row, V at_label, V weight_t, V weight_sum, V sprea
     return hit + pick(gt(absolute(share), k(0)), smooth, k(0));
 }
 
-/* `value` in rows that count, +0 in those that are ignored, NaN where the label is no class. */
-INLINE V where_labelled(V value, V label, V ignored, V count)
+/* `value` in rows that count, +0 in those that are ignored; where the label is no class NaN or, if that
+ * is lenient, +0. */
+INLINE V where_labelled(V value, V label, V ignored, V count, int lenient)
 {
-    V known = pick(both(gt(label, k(-1)), gt(count, label)), value, k((T)NAN));
+    V known = pick(both(gt(label, k(-1)), gt(count, label)), value,
+                   choose(lenient, k(0), k((T)NAN)));
     return pick(eq(label, ignored), k(0), known);
 }
 
@@ -99,6 +119,16 @@ INLINE shares entropy_shares(int saved, V e, V log_sum, V log_rest, V most, V re
     return made;
 }
 
+/* The same from the row and the element's exponential relative to the largest of the others. */
+INLINE shares shares_of(entropy row, M at_label, V e)
+{
+    shares made;
+    made.own = pick(at_label, row.own, e * row.lift) / row.sum;
+    made.others = row.rest / row.sum;
+    made.log_sum = entropy_stats(row);
+    return made;
+}
+
 /* The slope of cross-entropy's loss. Where the label has most of the sum, 1 - p is `others`, known to
  * all digits. */
 INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum, V smoothing,
@@ -118,4 +148,32 @@ INLINE V entropy_slope(M at_label, shares p, V weight, V weight_t, V weight_sum,
 INLINE V reciprocal_root(V squares, V count, V epsilon)
 {
     return k(1) / root(squares / count + epsilon);
+}
+
+/* What total / count lacks of a row's mean, from the sum of what is left without it. A mean that is
+ * infinite lacks nothing. */
+INLINE V rest_of_mean(V total, V shift, V count)
+{
+    return pick(gt(k((T)INFINITY), absolute(total)), shift / count, k(0));
+}
+
+/* The variance of a row from squares of distances from the mean without that rest. */
+INLINE V variance_of(V squares, V rest, V count)
+{
+    return at_least(squares / count - rest * rest, k(0));
+}
+
+/* What layer_norm's tensor rstd holds: rstd itself, the variance (1) or the deviation (2). */
+INLINE V statistic_of(V variance, V epsilon, V statistics)
+{
+    V deviation = root(variance + epsilon);
+    return pick(eq(statistics, k(1)), variance,
+                pick(eq(statistics, k(2)), deviation, k(1) / deviation));
+}
+
+/* rstd from what that tensor holds. */
+INLINE V reciprocal_statistic(V saved, V epsilon, V statistics)
+{
+    V deviation = pick(eq(statistics, k(1)), root(saved + epsilon), saved);
+    return pick(eq(statistics, k(0)), saved, k(1) / deviation);
 }
