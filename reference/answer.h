@@ -20,7 +20,7 @@ typedef struct query {
     struct fold {                        /* of a SUM output */
         total *sums;
         long double *sizes;
-    } fold;
+    } folds[PROBLEM_TENSORS];
 } query;
 
 static int is_gradient(const query *q, int32_t output)
@@ -28,13 +28,15 @@ static int is_gradient(const query *q, int32_t output)
     return strncmp(vjp_op_tensor(q->p->op, q->p->op->ninputs + output)->name, "diff_", 5) == 0;
 }
 
-/* The variable that an output is the gradient of. */
+/* The variable that an output is the gradient of. What is added is not among the inputs of a backward
+ * operator, but its gradient is a sum. */
 static int variable_of(const query *q, int32_t output)
 {
     const vjp_op_info *op = q->p->op;
-    const char *name = vjp_op_tensor(op, op->ninputs + output)->name + 5;
-    return q->entry->by_w >= 0 && strcmp(name, vjp_op_tensor(op, q->entry->by_w)->name) == 0 ? BY_W
-                                                                                             : BY_X;
+    const vjp_tensor_info *info = vjp_op_tensor(op, op->ninputs + output);
+    if (q->entry->by_w >= 0 && strcmp(info->name + 5, vjp_op_tensor(op, q->entry->by_w)->name) == 0)
+        return BY_W;
+    return info->flags & VJP_TENSOR_SUM ? BY_B : BY_X;
 }
 
 /* ---- one element -------------------------------------------------------------------------- */
@@ -52,14 +54,14 @@ static int64_t place_of(const query *q, int32_t t, int64_t row, int64_t element)
     }
 }
 
-/* Look at element `index` of a row. A parameter that is not given is 1. */
+/* Look at element `index` of a row. A parameter or gradient that is not given is 1. */
 static void look(const query *q, oracle_row row, int64_t index, double *x, scene *s)
 {
     s->x = x;
     s->index = (double)index;
     s->count = (double)row.n;
     for (int32_t t = 0; t < q->p->op->ninputs; t++) {
-        x[t] = t == q->entry->by_w ? 1 : 0;
+        x[t] = t == q->entry->by_w || t == q->gradient ? 1 : 0;
         if (problem_has(q->p, t))
             x[t] = q->inputs[t][place_of(q, t, row.index, row.start + index * row.step)];
         number value = number_from(x[t]);
@@ -92,26 +94,40 @@ static void find_most(const query *q, oracle_row row, double *x, scene *s)
     }
 }
 
-static void find_sums(const query *q, oracle_row row, double *x, scene *s)
+static int is_known(const query *q, int k)
+{
+    return k < COUNT_OF(q->entry->known) && q->entry->known[k] != NULL &&
+           problem_has(q->p, q->entry->known_by[k]);
+}
+
+/* The sums from `first` to the one before `behind`. */
+static void find_stage(const query *q, oracle_row row, int first, int behind, double *x, scene *s)
 {
     total sums[DUAL_SUMS];
-    for (int k = 0; k < q->nsums; k++)
+    for (int k = first; k < behind; k++)
         total_start(&sums[k]);
-    for (int64_t i = 0; i < row.end && q->nsums > 0; i++) {
+    for (int64_t i = 0; i < row.end && first < behind; i++) {
         int mark = number_mark();
         look(q, row, i, x, s);
-        for (int k = 0; k < q->nsums && is_kept(q, s); k++)
+        for (int k = first; k < behind && is_kept(q, s); k++)
             total_add(&sums[k], q->entry->terms[k](s).value);
         number_release(mark);
     }
-    for (int k = 0; k < q->nsums; k++) {
+    for (int k = first; k < behind; k++) {
         s->sums[k] = variable(total_number(&sums[k]), BY_SUM + k);
         total_end(&sums[k]);
+        if (is_known(q, k) && row.n > 0) {
+            look(q, row, 0, x, s);
+            s->sums[k] = variable(q->entry->known[k](s).value, BY_SUM + k);
+        }
     }
-    if (q->entry->known != NULL && problem_has(q->p, q->entry->known_by) && row.n > 0) {
-        look(q, row, 0, x, s);
-        s->sums[0] = variable(q->entry->known(s).value, BY_SUM);
-    }
+}
+
+static void find_sums(const query *q, oracle_row row, double *x, scene *s)
+{
+    find_stage(q, row, 0, q->entry->staged > 0 ? q->entry->staged : q->nsums, x, s);
+    if (q->entry->staged > 0)
+        find_stage(q, row, q->entry->staged, q->nsums, x, s);
 }
 
 /* ---- outputs that are not gradients ------------------------------------------------------- */
@@ -195,11 +211,11 @@ static void find_pulls(const query *q, oracle_row row, double *x, scene *s, flow
         total_start(&values[k]);
         pulls[k] = no_flow();
     }
-    for (int64_t i = 0; q->nsums > 0 && i < (q->per_row ? 1 : row.n); i++) {
+    for (int64_t i = 0; q->nsums > 0 && i < (q->per_row ? 1 : row.end); i++) {
         int mark = number_mark();
         look(q, row, i, x, s);
         dual y = q->entry->forward(s);
-        for (int k = 0; k < q->nsums; k++) {
+        for (int k = 0; k < q->nsums && is_kept(q, s); k++) {
             flow one = no_flow();
             flow_through(&one, upstream_of(q, s), &y, BY_SUM + k);
             total_add(&values[k], one.value);
@@ -233,6 +249,9 @@ static void answer_gradient(const query *q, oracle_row row, int32_t output, cons
         flow g = flow_of(s->x[q->gradient]);
         back = (flow){ number_multiply(back.value, g.value), back.size * g.size, 1 };
     }
+    if (q->entry->passed > 0 && by == BY_X && problem_has(q->p, q->entry->passed))
+        flow_add(&back, number_from(s->x[q->entry->passed]),
+                 fabsl((long double)s->x[q->entry->passed]));
     if (q->entry->factor != NULL)
         back.size *= number_value(q->entry->factor(s).value);
     if (!(vjp_op_tensor(q->p->op, t)->flags & VJP_TENSOR_SUM)) {
@@ -243,8 +262,8 @@ static void answer_gradient(const query *q, oracle_row row, int32_t output, cons
         q->visit(q->user, output, element, back.value, within);
         return;
     }
-    total_add(&q->fold.sums[q->param_at[t][element]], back.value);
-    q->fold.sizes[q->param_at[t][element]] += back.size;
+    total_add(&q->folds[output].sums[q->param_at[t][element]], back.value);
+    q->folds[output].sizes[q->param_at[t][element]] += back.size;
 }
 
 static void answer_gradients(const query *q, oracle_row row, double *x, scene *s)
@@ -255,10 +274,12 @@ static void answer_gradients(const query *q, oracle_row row, double *x, scene *s
     for (int64_t i = 0; i < row.n; i++)
         for (int32_t o = 0; o < q->p->op->noutputs; o++) {
             int mark = number_mark();
+            if (!is_gradient(q, o) || !problem_has(q->p, q->p->op->ninputs + o))
+                continue;
             look(q, row, i, x, s);
-            if (problem_has(q->p, q->p->op->ninputs + o) && !row.ignored)
+            if (!row.ignored && i < row.end && is_kept(q, s))
                 answer_gradient(q, row, o, s, pulls);
-            else if (problem_has(q->p, q->p->op->ninputs + o))
+            else
                 q->visit(q->user, o, row.start + i * row.step, number_from(0),
                          oracle_bound(q->p, o, row.n, 0));
             number_release(mark);
@@ -279,38 +300,38 @@ static int64_t *param_places(const problem *p, int32_t t)
     return places;
 }
 
-/* The SUM output, if there is one and it is wanted; -1. */
-static int32_t sum_output(const problem *p)
+static int is_folded(const query *q, int32_t output)
 {
-    for (int32_t t = p->op->ninputs; t < p->ntensors; t++)
-        if ((vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_SUM) && problem_has(p, t))
-            return t;
-    return -1;
+    int32_t t = q->p->op->ninputs + output;
+    return (vjp_op_tensor(q->p->op, t)->flags & VJP_TENSOR_SUM) && problem_has(q->p, t);
 }
 
-static void fold_start(query *q, int64_t n)
+static void fold_start(query *q, int32_t output)
 {
-    q->fold.sums = unit_malloc((size_t)(n + 1) * sizeof *q->fold.sums);
-    q->fold.sizes = unit_malloc((size_t)(n + 1) * sizeof *q->fold.sizes);
+    int64_t n = tensor_count(&q->p->tensors[q->p->op->ninputs + output]);
+    struct fold *fold = &q->folds[output];
+    fold->sums = unit_malloc((size_t)(n + 1) * sizeof *fold->sums);
+    fold->sizes = unit_malloc((size_t)(n + 1) * sizeof *fold->sizes);
     for (int64_t i = 0; i < n; i++) {
-        total_start(&q->fold.sums[i]);
-        q->fold.sizes[i] = 0;
+        total_start(&fold->sums[i]);
+        fold->sizes[i] = 0;
     }
 }
 
-static void fold_end(query *q, int32_t t)
+static void fold_end(query *q, int32_t output)
 {
-    int64_t n = tensor_count(&q->p->tensors[t]), elements = tensor_count(&q->p->tensors[0]);
+    int64_t n = tensor_count(&q->p->tensors[q->p->op->ninputs + output]);
+    int64_t elements = tensor_count(&q->p->tensors[0]);
+    struct fold *fold = &q->folds[output];
     for (int64_t i = 0; i < n; i++) {
         int mark = number_mark();
-        int32_t output = t - q->p->op->ninputs;
-        q->visit(q->user, output, i, total_number(&q->fold.sums[i]),
-                 oracle_bound(q->p, output, elements / n, q->fold.sizes[i]));
-        total_end(&q->fold.sums[i]);
+        q->visit(q->user, output, i, total_number(&fold->sums[i]),
+                 oracle_bound(q->p, output, elements / n, fold->sizes[i]));
+        total_end(&fold->sums[i]);
         number_release(mark);
     }
-    free(q->fold.sums);
-    free(q->fold.sizes);
+    free(fold->sums);
+    free(fold->sizes);
 }
 
 static void query_start(query *q, const problem *p, const double *const *inputs,
@@ -371,10 +392,10 @@ static void answer(const problem *p, const double *const *inputs, int finite, an
     query q;
     scene s;
     double x[PROBLEM_TENSORS];
-    int32_t folded = sum_output(p);
     query_start(&q, p, inputs, visit, user);
-    if (folded >= 0)
-        fold_start(&q, tensor_count(&p->tensors[folded]));
+    for (int32_t o = 0; o < p->op->noutputs; o++)
+        if (is_folded(&q, o))
+            fold_start(&q, o);
     for (int64_t r = 0, n = oracle_row_count(p); r < n; r++) {
         int mark = number_mark();
         oracle_row row = oracle_row_at(p, inputs, r);
@@ -386,7 +407,8 @@ static void answer(const problem *p, const double *const *inputs, int finite, an
         number_release(mark);
     }
     q.visit = visit;
-    if (folded >= 0)
-        fold_end(&q, folded);
+    for (int32_t o = 0; o < p->op->noutputs; o++)
+        if (is_folded(&q, o))
+            fold_end(&q, o);
     query_end(&q);
 }

@@ -10,6 +10,7 @@
 enum {
     BY_X,   /* the data */
     BY_W,   /* a parameter, or the other factor of a gated unit */
+    BY_B,   /* a parameter that is added */
     BY_SUM, /* the first sum over the row */
     DUAL_SUMS = 5,
     DUAL_VARIABLES = BY_SUM + DUAL_SUMS

@@ -23,12 +23,14 @@ typedef struct oracle_entry {
     int from_result;                        /* where it is 1, `forward` sees its result, not input 0 */
     int by_x, by_w;                         /* the inputs that are differentiated; -1: none */
     forward_function forward;               /* that gradients flow back through */
-    forward_function outputs[3];            /* that are not gradients, in their order */
-    forward_function magnitudes[3];         /* of their bounds, or of the terms that cancel in them */
+    forward_function outputs[4];            /* that are not gradients, in their order */
+    forward_function magnitudes[4];         /* of their bounds, or of the terms that cancel in them */
     forward_function exponent;              /* s->most is its maximum; NULL: it is not needed */
     forward_function terms[DUAL_SUMS];      /* of the sums over the row */
-    forward_function known;                 /* the first sum, as input known_by implies it */
-    int known_by;
+    int staged;                             /* the first term that uses the sums of those before */
+    forward_function known[2];              /* the first sums, as the inputs known_by imply them */
+    int known_by[2];
+    int passed;                             /* an input that is added to the gradient of by_x */
     forward_function factor;                /* of the gradient's magnitude */
     forward_function saved[PROBLEM_TENSORS]; /* inputs that the forward pass computed from others */
 } oracle_entry;

@@ -21,6 +21,8 @@ attr_role kind_attr_role(const vjp_attr_info *attr)
         return ROLE_CAUSAL;
     case VJP_ROLE_IGNORED:
         return ROLE_IGNORED;
+    case VJP_ROLE_LENIENT:
+        return ROLE_LENIENT;
     default:
         return ROLE_SWITCH;
     }

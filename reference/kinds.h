@@ -18,7 +18,8 @@ typedef enum attr_role {
     ROLE_AXIS,     /* the dim that rows run along, or the first of them */
     ROLE_CHANNELS, /* the dim that a 1-D parameter runs along, by the name of a layout */
     ROLE_CAUSAL,   /* rows end at the diagonal */
-    ROLE_IGNORED   /* the label of rows that are left out */
+    ROLE_IGNORED,  /* the label of rows that are left out */
+    ROLE_LENIENT   /* so are rows whose label is not in range */
 } attr_role;
 
 attr_role kind_attr_role(const vjp_attr_info *attr);

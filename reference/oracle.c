@@ -128,7 +128,7 @@ void oracle_save(const problem *p, const double *const *inputs, int32_t input, d
 int oracle_is_forward(const problem *p)
 {
     const oracle_entry *entry = entry_of(p->op->name);
-    int by_result = entry->known != NULL && entry->known_by == entry->by_x;
+    int by_result = entry->known[0] != NULL && entry->known_by[0] == entry->by_x;
     by_result |= choice_of(p) && (entry->chosen != ORACLE_ANY || entry->from_result);
     return entry->forward != NULL && !by_result;
 }
@@ -148,6 +148,8 @@ long double oracle_flow(const problem *p, const double *const *inputs)
             look(&q, row, i, x, &s);
             total_add(&flow, number_multiply(number_from(x[q.gradient]),
                                              q.entry->forward(&s).value));
+            if (q.entry->passed > 0)
+                total_add(&flow, number_multiply(number_from(x[q.entry->passed]), s.in[0].value));
         }
     }
     query_end(&q);

@@ -12,13 +12,14 @@
 #include "problem.h"
 
 /* Which values make sense for an input: any bit pattern; modest ones, because they are summed and
- * the bound is stated as long as no partial sum overflows; those above 0; or those between 0 and 1.
- * Each is within the one before. */
+ * the bound is stated as long as no partial sum overflows; those above 0; those between 0 and 1; or
+ * their logarithms. Each but the last is within the one before. */
 typedef enum oracle_domain {
     ORACLE_ANY,
     ORACLE_MODEST,
     ORACLE_POSITIVE,
-    ORACLE_FRACTION
+    ORACLE_FRACTION,
+    ORACLE_LOGARITHM
 } oracle_domain;
 
 /* oracle_visit - receives the value and the bound of element `index`, in dense order, of `output`

@@ -132,6 +132,13 @@ void problem_drop(problem *p, int32_t tensor)
     p->absent |= 1u << tensor;
 }
 
+void problem_drop_inputs(problem *p)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++)
+        if (vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_OPTIONAL)
+            problem_drop(p, t);
+}
+
 int problem_has(const problem *p, int32_t tensor)
 {
     return !(p->absent >> tensor & 1);

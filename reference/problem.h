@@ -42,8 +42,10 @@ int problem_channels_first(const problem *p);
 void problem_contiguous(problem *p, vjp_dtype dtype, vjp_dtype wide, int32_t ndim,
                         const int64_t *shape, int32_t param_ndim, const int64_t *param_shape);
 
-/* problem_drop - leave out an optional tensor; problem_has - whether a tensor is there. */
+/* problem_drop - leave out an optional tensor; problem_drop_inputs - all optional inputs;
+ * problem_has - whether a tensor is there. */
 void problem_drop(problem *p, int32_t tensor);
+void problem_drop_inputs(problem *p);
 int problem_has(const problem *p, int32_t tensor);
 
 /* problem_dtype - the dtype that a tensor has in a call of `dtype` and `wide`. */

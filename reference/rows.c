@@ -72,6 +72,15 @@ static int64_t causal_end(const problem *p, int64_t row, int64_t n)
     return end < 0 ? 0 : end < n ? end : n;
 }
 
+/* Does the label say that the row is left out? */
+static int is_ignored(const problem *p, double label, int64_t n)
+{
+    const vjp_attr_info *lenient = kind_attr(p->op, ROLE_LENIENT);
+    int in_range = label >= 0 && label < (double)n;
+    return label == (double)problem_attr(p, kind_attr(p->op, ROLE_IGNORED)->name).value.s64 ||
+           (!in_range && problem_attr(p, lenient->name).value.b);
+}
+
 static int64_t clamp(double end, int64_t n)
 {
     return end > 0 ? end < (double)n ? (int64_t)end : n : 0;
@@ -93,8 +102,7 @@ oracle_row oracle_row_at(const problem *p, const double *const *inputs, int64_t 
         if ((flags & VJP_TENSOR_END) && problem_has(p, t))
             row.end = clamp(inputs[t][index], row.n);
         if (flags & VJP_TENSOR_LABEL)
-            row.ignored = inputs[t][index] ==
-                          (double)problem_attr(p, kind_attr(p->op, ROLE_IGNORED)->name).value.s64;
+            row.ignored = is_ignored(p, inputs[t][index], row.n);
     }
     const vjp_attr_info *causal = kind_attr(p->op, ROLE_CAUSAL);
     if (causal != NULL && problem_attr(p, causal->name).value.b) {

@@ -85,16 +85,20 @@ double value_draw(random_state *random, vjp_dtype dtype, oracle_domain domain, i
         return modest_value(random, dtype);
     case ORACLE_POSITIVE:
         return positive_value(random, dtype);
+    case ORACLE_LOGARITHM:
+        return -fabs(modest_value(random, dtype));
     default:
         return fraction_value(random, dtype);
     }
 }
 
-/* Mostly a class; sometimes the label of rows that are left out. */
+/* Mostly a class; sometimes the label of rows that are left out, or one that leaves them out too. */
 static double draw_label(random_state *random, const problem *p)
 {
     const vjp_attr_info *ignored = kind_attr(p->op, ROLE_IGNORED);
     int64_t n = oracle_row_length(p);
+    if (problem_attr(p, kind_attr(p->op, ROLE_LENIENT)->name).value.b && random_chance(random, 10))
+        return random_chance(random, 50) ? (double)n : -1;
     if (n == 0 || random_chance(random, 10))
         return (double)problem_attr(p, ignored->name).value.s64;
     return (double)random_below(random, n);

@@ -18,14 +18,24 @@ enum {
 static const float required[NUMBER_SETS][2] = { { 0.2f, 0.5f }, { -0.25f, 0.5f } };
 static const double others[2] = { 0.2, 0.5 };
 
+static int32_t words_of(const vjp_attr_info *info)
+{
+    int32_t n = 0;
+    while (kind_choice(info, n) != NULL)
+        n++;
+    return n;
+}
+
 /* All numeric attributes change together: `together` counts them once. */
 static int32_t choices_of(const vjp_attr_info *info, int32_t *together)
 {
     if (info->role == VJP_ROLE_FORMAT || info->role == VJP_ROLE_CHANNELS ||
         info->type == VJP_ATTR_S64)
         return 1;
-    if (info->type == VJP_ATTR_BOOL || info->type == VJP_ATTR_STR)
+    if (info->type == VJP_ATTR_BOOL)
         return 2;
+    if (info->type == VJP_ATTR_STR)
+        return words_of(info);
     return (*together)++ == 0 ? NUMBER_SETS : 1;
 }
 
@@ -56,7 +66,7 @@ problem variant_problem(const vjp_op_info *op, int32_t index)
         index /= choices;
         if (info->type == VJP_ATTR_BOOL && choices == 2)
             problem_add_attr(&p, vjp_attr_bool(info->name, choice));
-        else if (info->type == VJP_ATTR_STR && choices == 2)
+        else if (info->type == VJP_ATTR_STR && choices > 1)
             problem_add_attr(&p, vjp_attr_str(info->name, kind_choice(info, choice)));
         else if (info->type == VJP_ATTR_F64) {
             set = earlier == 0 ? choice : set;

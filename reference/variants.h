@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variants.h - an operator with each set of attributes that gives its values another meaning.
  *
- * Taken from the library's enumeration: both values of a bool and both words of a choice, two sets
+ * Taken from the library's enumeration: both values of a bool and all words of a choice, two sets
  * of numbers. Layout names and integers say where data is, not what it means, and keep their
  * defaults.
  */

@@ -58,6 +58,7 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     ATTR_FACT(name)     \
     attr++;
 #define WORD FLAG
+#define LENIENT FLAG
 #define NUMBER(name, slot)                                           \
     UNUSED const V name##_low = k(constants[VJPI_LOW_SLOTS + slot]); \
     UNUSED const V name = k(constants[slot]);                        \
@@ -67,6 +68,7 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     NUMBER(name, attr)
 #define DERIVED(name, ...) NUMBER(name, derived)
 #define NEEDED REAL
+#define ONE_OF REAL
 #define IGNORE REAL
 #define AXIS HINT
 #define AXES HINT

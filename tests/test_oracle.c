@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "dtypes.h"
 #include "exact.h"
+#include "kinds.h"
 #include "oracle.h"
 #include "random.h"
 #include "unit.h"
@@ -31,7 +32,7 @@ enum {
 };
 
 typedef struct answers {
-    long double of[3][MOST_ANSWERS];
+    long double of[PROBLEM_TENSORS][MOST_ANSWERS];
 } answers;
 
 static void keep_answer(void *user, int32_t output, int64_t index, long double value, bound within)
@@ -78,12 +79,15 @@ static void free_inputs(const problem *p, double **inputs)
     free(inputs);
 }
 
-/* The input that an output is the gradient of: that of its name, or the first. */
+/* The input that an output is the gradient of: that of its name, or the first; -1: it is no gradient,
+ * or that of a parameter that the backward operator is not given. */
 static int32_t input_of(const problem *p, int32_t output)
 {
-    int32_t t = vjp_op_tensor_index(p->op,
-                                    vjp_op_tensor(p->op, p->op->ninputs + output)->name + 5);
-    return t >= 0 ? t : 0;
+    const vjp_tensor_info *info = vjp_op_tensor(p->op, p->op->ninputs + output);
+    if (strncmp(info->name, "diff_", 5) != 0)
+        return -1;
+    int32_t t = vjp_op_tensor_index(p->op, info->name + 5);
+    return t >= 0 || (info->flags & VJP_TENSOR_SUM) ? t : 0;
 }
 
 static void check_quotients(const problem *p, double *const *inputs)
@@ -92,7 +96,7 @@ static void check_quotients(const problem *p, double *const *inputs)
     answers a = ask(p, (const double *const *)inputs);
     for (int32_t o = 0; o < p->op->noutputs; o++) {
         int32_t t = input_of(p, o);
-        for (int64_t i = 0, n = tensor_count(&p->tensors[t]); i < n; i++) {
+        for (int64_t i = 0, n = t < 0 ? 0 : tensor_count(&p->tensors[t]); i < n; i++) {
             double at = inputs[t][i];
             inputs[t][i] = at + h;
             long double above = oracle_flow(p, (const double *const *)inputs);
@@ -114,7 +118,7 @@ static void derivatives_agree_with_difference_quotients(void **state)
             random_state random = random_start(random_seed(), (uint64_t)v);
             problem_contiguous(&p, VJP_F64, VJP_F64, 2, (int64_t[]){ 3, 5 }, 1, (int64_t[]){ 5 });
             for (int32_t t = 0; t < p.op->ninputs; t++) /* saved: not functions of src as well */
-                if (vjp_op_tensor(p.op, t)->dtype_rule == VJP_DTYPE_STAT &&
+                if (vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_ROW && t != kind_gradient(p.op) &&
                     (vjp_op_tensor(p.op, t)->flags & VJP_TENSOR_OPTIONAL))
                     problem_drop(&p, t);
             if (!oracle_is_forward(&p))
@@ -176,6 +180,7 @@ static void softmax_agrees_with_difference_quotients(void **state)
     problem p = problem_start("softmax_backward");
     problem_add_attr(&p, vjp_attr_s64("axis", 0));
     problem_contiguous(&p, VJP_F64, VJP_F64, 1, (int64_t[]){ ROW }, 0, NULL);
+    problem_drop_inputs(&p);
     softmax(x, y);
     for (int i = 0; i < ROW; i++)
         dst[i] = (double)y[i];
@@ -194,8 +199,8 @@ static void softmax_agrees_with_difference_quotients(void **state)
 
 typedef struct differences {
     const problem *p;
-    long double values[3][4096];
-    bound within[3][4096];
+    long double values[PROBLEM_TENSORS][4096];
+    bound within[PROBLEM_TENSORS][4096];
     int64_t compared;
 } differences;
 

@@ -394,7 +394,8 @@ typedef enum vjp_tensor_flags {
  * AXIS: the dim that rows run along. AXES: the first of the dims, up to the last, that they do.
  * FORMAT: where the channels are. CHANNELS: if 0, FORMAT does not apply, and a 1-D parameter is aligned
  * with the last dim.
- * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. */
+ * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. LENIENT: if 1, so are
+ * rows whose label is not in range. */
 typedef enum vjp_attr_role {
     VJP_ROLE_HINT = 1,
     VJP_ROLE_CHOICE = 2,
@@ -405,7 +406,8 @@ typedef enum vjp_attr_role {
     VJP_ROLE_FORMAT = 7,
     VJP_ROLE_CAUSAL = 8,
     VJP_ROLE_IGNORED = 9,
-    VJP_ROLE_CHANNELS = 10
+    VJP_ROLE_CHANNELS = 10,
+    VJP_ROLE_LENIENT = 11
 } vjp_attr_role;
 
 /* The structs below are the library's own constants and live as long as it does. Their

@@ -419,9 +419,15 @@ static vjp_status check_length(const vjpi_call *call, vjpi_reason reason)
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
-static bool is_second_word(const vjp_attr_info *info, const char *word)
+/* The number of a word among those of "rstd|variance", from 0. */
+static int32_t word_number(const vjp_attr_info *info, const char *word)
 {
-    return strncmp(info->choices, word, strlen(word)) != 0 || info->choices[strlen(word)] != '|';
+    int32_t number = 0;
+    size_t length = strlen(word);
+    for (const char *at = info->choices; strncmp(at, word, length) != 0 || strcspn(at, "|") != length;
+         at += strcspn(at, "|") + 1)
+        number++;
+    return number;
 }
 
 /* What an attribute means for the call, apart from shapes. */
@@ -429,7 +435,8 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
                              vjpi_reason reason)
 {
     const vjp_attr_info *info = &call->op->attrs[a];
-    bool set = value->type == VJP_ATTR_STR    ? is_second_word(info, value->value.str)
+    int32_t word = value->type == VJP_ATTR_STR ? word_number(info, value->value.str) : 0;
+    bool set = value->type == VJP_ATTR_STR    ? word > 0
                : value->type == VJP_ATTR_F64  ? value->value.f64 != info->default_value.value.f64
                : value->type == VJP_ATTR_BOOL ? value->value.b != 0
                                               : value->value.s64 != 0;
@@ -452,8 +459,13 @@ static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_
         call->ignored_label = value->value.s64;
         call->constants[a] = (double)value->value.s64;
         break;
-    case VJP_ROLE_HINT:
+    case VJP_ROLE_LENIENT:
+        call->lenient = set;
+        break;
     case VJP_ROLE_FLAG:
+        call->constants[a] = word;
+        break;
+    case VJP_ROLE_HINT:
     case VJP_ROLE_FORMAT:
     case VJP_ROLE_CHANNELS:
         break;

@@ -110,6 +110,7 @@ typedef struct vjpi_call {
     uint32_t passes;          /* bit i: pass i is needed, except the last one */
     int32_t causal_dim;       /* the dim that counts rows where they end at the diagonal; -1 */
     int64_t ignored_label;    /* of labels that need not be in range */
+    bool lenient;             /* no label needs to be */
     double constants[VJPI_COUNT_SLOT + 1]; /* limits.h */
 } vjpi_call;
 

@@ -14,6 +14,7 @@ struct vjp_plan {
     uint32_t facts;  /* which tensors it has */
     int32_t ntensors;
     int64_t length, ignored_label; /* what labels are checked against */
+    bool lenient;                  /* they are not */
     size_t workspace_size;
     vjpi_span span[VJPI_MAX_TENSORS];
     size_t alignment[VJPI_MAX_TENSORS];
@@ -46,6 +47,7 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
     made->ntensors = call.ntensors;
     made->length = call.length;
     made->ignored_label = call.ignored_label;
+    made->lenient = call.lenient;
     for (int32_t i = 0; i < call.ntensors; i++) {
         if (!vjpi_has(call.facts, i))
             continue;
@@ -186,7 +188,7 @@ static vjp_status check_run(const vjp_plan *plan, const void *const *inputs, voi
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",
                            workspace ? workspace_size : 0, plan->workspace_size);
-    for (int32_t i = 0; i < ninputs && plan->ctx->backend->host_memory; i++)
+    for (int32_t i = 0; i < ninputs && plan->ctx->backend->host_memory && !plan->lenient; i++)
         if (vjpi_has(plan->facts, i) && plan->op->tensors[i].flags & VJP_TENSOR_LABEL &&
             (status = check_labels(plan, i, data[i], reason)) != VJP_OK)
             return status;

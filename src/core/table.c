@@ -41,6 +41,7 @@ enum {
 #define MODE(name, value, words, meaning) ATTR(name, STR, CHOICE, str, 0, value, words, meaning)
 #define FLAG(name, value, meaning) ATTR(name, BOOL, FLAG, b, 0, value, NULL, meaning)
 #define WORD(name, value, words, meaning) ATTR(name, STR, FLAG, str, 0, value, words, meaning)
+#define ONE_OF WORD
 #define REAL(name, value, meaning) ATTR(name, F64, CONSTANT, f64, 0, value, NULL, meaning)
 #define NEEDED(name, meaning) ATTR(name, F64, CONSTANT, f64, 1, 0, NULL, meaning)
 #define AXIS(name, value, meaning) ATTR(name, S64, AXIS, s64, 0, value, NULL, meaning)
@@ -49,6 +50,7 @@ enum {
 #define CHANNELS(name, value, meaning) ATTR(name, BOOL, CHANNELS, b, 0, value, NULL, meaning)
 #define CAUSAL(name, value, meaning) ATTR(name, BOOL, CAUSAL, b, 0, value, NULL, meaning)
 #define IGNORE(name, value, meaning) ATTR(name, S64, IGNORED, s64, 0, value, NULL, meaning)
+#define LENIENT(name, value, meaning) ATTR(name, BOOL, LENIENT, b, 0, value, NULL, meaning)
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)   \
     static const vjp_tensor_info name##_tensors[] = { inputs outputs }; \
     static const vjp_attr_info name##_attrs[] = { attributes { 0 } };
@@ -104,6 +106,8 @@ enum {
 #define MODE SKIP_ATTR
 #define FLAG FACT
 #define WORD FACT
+#define ONE_OF FACT
+#define LENIENT FACT
 #define REAL FACT
 #define NEEDED FACT
 #define AXIS SKIP_ATTR
@@ -151,6 +155,8 @@ static bool is_normal_f32(double v)
 #define MODE CHOSEN
 #define FLAG FACT
 #define WORD FACT
+#define ONE_OF VALUE
+#define LENIENT FACT
 #define REAL VALUE
 #define NEEDED VALUE
 #define AXIS SKIP_ATTR

@@ -242,7 +242,7 @@ INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t som
     case STORED_WIDE:
         return load_mixed(tile->dtypes[i], p, some);
     case STORED_MASK:
-        return load_mask(p, some);
+        return tile->repeated >> i & 1 ? load_copies(u, tile, i, p) : load_mask(p, some);
     case STORED_T:
         return some ? load_some_T(p, some) : load_T(p);
     }

@@ -41,10 +41,20 @@ INLINE V softmax_stats(V most, V s, V scale)
     return pick(gt(most, k(-(T)INFINITY)), scale * most, most) + log_of(s);
 }
 
+/* The logarithm of a row's sum, as log_softmax subtracts it. inf_as_zero: a row of -inf gives -inf. */
+INLINE V log_softmax_sum(V s, int inf_as_zero)
+{
+    if (inf_as_zero)
+        return pick(eq(s, k(0)), k((T)INFINITY), log_of(s));
+    return log_of(s);
+}
+
+INLINE M is_class(V label, V count) { return both(gt(label, k(-1)), gt(count, label)); }
+
 /* The parts of a row of cross-entropy: the label's exponential and those of the others, relative to
- * the row's maximum, and their sum. */
+ * the row's maximum, and their sum. lift: the factor of exponentials relative to `level`. */
 typedef struct entropy {
-    V most, own, rest, sum, log_sum;
+    V most, lift, own, rest, sum, log_sum;
 } entropy;
 
 /* `rest`: the sum of the others' exponentials relative to `level`, which may be the row's maximum or
@@ -52,12 +62,13 @@ typedef struct entropy {
 INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
 {
     entropy made;
-    M in_range = both(gt(label, k(-1)), gt(count, label));
+    M in_range = is_class(label, count);
     M leads = both(in_range, gt(at_label, level));
     made.most = pick(leads, at_label, level);
     V base = softmax_max(made.most, 1); /* so that a row of -inf has a sum of 0 */
     made.own = pick(in_range, exp_of_difference(at_label, base), k(0));
-    made.rest = pick(leads, rest * exp_of_difference(level, made.most), rest);
+    made.lift = pick(leads, exp_of_difference(level, made.most), k(1));
+    made.rest = pick(leads, rest * made.lift, rest);
     made.sum = made.rest + made.own;
     made.log_sum = log_of(made.sum);
     return made;
@@ -84,11 +95,20 @@ INLINE V entropy_loss(entropy row, V at_label, V weight_t, V weight_sum, V sprea
     return hit + pick(gt(absolute(share), k(0)), smooth, k(0));
 }
 
-/* `value` in rows that count, +0 in those that are ignored, NaN where the label is no class. */
-INLINE V where_labelled(V value, V label, V ignored, V count)
+/* `value` in rows that count, +0 in those that are ignored: by their label or, if that is lenient, since
+ * it is no class. */
+INLINE V where_counted(V value, V label, V ignored, V count, int lenient)
 {
-    V known = pick(both(gt(label, k(-1)), gt(count, label)), value, k((T)NAN));
-    return pick(eq(label, ignored), k(0), known);
+    if (lenient)
+        value = pick(is_class(label, count), value, k(0));
+    return pick(eq(label, ignored), k(0), value);
+}
+
+/* The same, and NaN where the label is no class and that is not lenient. */
+INLINE V where_labelled(V value, V label, V ignored, V count, int lenient)
+{
+    return where_counted(pick(is_class(label, count), value, k((T)NAN)), label, ignored, count,
+                         lenient);
 }
 
 /* The slope of cross-entropy's loss for a row: that of an element with share p of the row's sum is
@@ -110,16 +130,56 @@ INLINE slope_of_entropy entropy_slope(int saved, V log_sum, V log_rest, entropy 
     V stats = choose(saved, log_sum, entropy_stats(row));
     V spread = pick(smooths, share * weight_sum, k(0));
     V spread_to_others = pick(smooths, share * (weight_sum - weight_t), k(0));
-    made.inverse = choose(saved, k(1), k(1) / row.sum);
+    made.inverse = choose(saved, k(1), row.lift / row.sum);
     made.hit = (k(1) - smoothing) * weight_t;
     made.z = k(2) * z_loss * stats * weight_t;
-    made.gain = pick(both(gt(label, k(-1)), gt(count, label)), made.hit + spread + made.z, k((T)NAN));
+    made.gain = pick(is_class(label, count), made.hit + spread + made.z, k((T)NAN));
     made.confident = spread_to_others - others * (made.hit + spread);
     return made;
+}
+
+INLINE V slope_at_label(V p, V elsewhere, V hit, V z, V confident)
+{
+    return pick(gt(p, k(0.5f)), z * p + confident, elsewhere - hit);
+}
+
+/* The same from a row's own exponential; smoothed: what label smoothing gives the label. */
+INLINE V entropy_at_label(slope_of_entropy slope, entropy row, V smoothed)
+{
+    V p = row.own / row.sum;
+    return slope_at_label(p, p * slope.gain - smoothed, slope.hit, slope.z, slope.confident);
 }
 
 /* 1 / sqrt(mean square + epsilon). */
 INLINE V reciprocal_root(V squares, V count, V epsilon)
 {
     return k(1) / root(squares / count + epsilon);
+}
+
+/* What total / count lacks of a row's mean, from the sum of what is left without it. A mean that is
+ * infinite lacks nothing. */
+INLINE V rest_of_mean(V total, V shift, V count)
+{
+    return pick(gt(k((T)INFINITY), absolute(total)), shift / count, k(0));
+}
+
+/* The variance of a row from squares of distances from the mean without that rest. */
+INLINE V variance_of(V squares, V rest, V count)
+{
+    return at_least(squares / count - rest * rest, k(0));
+}
+
+/* What layer_norm's tensor rstd holds: rstd itself, the variance (1) or the deviation (2). */
+INLINE V statistic_of(V variance, V epsilon, V statistics)
+{
+    V deviation = root(variance + epsilon);
+    return pick(eq(statistics, k(1)), variance,
+                pick(eq(statistics, k(2)), deviation, k(1) / deviation));
+}
+
+/* rstd from what that tensor holds. */
+INLINE V reciprocal_statistic(V saved, V epsilon, V statistics)
+{
+    V deviation = pick(eq(statistics, k(1)), root(saved + epsilon), saved);
+    return pick(eq(statistics, k(0)), saved, k(1) / deviation);
 }

@@ -35,6 +35,7 @@ static const char *role(vjp_attr_role role)
         [VJP_ROLE_AXIS] = "axis",         [VJP_ROLE_AXES] = "axes",
         [VJP_ROLE_FORMAT] = "format",     [VJP_ROLE_CAUSAL] = "causal",
         [VJP_ROLE_IGNORED] = "ignored",   [VJP_ROLE_CHANNELS] = "channels",
+        [VJP_ROLE_LENIENT] = "lenient",
     };
     return names[role];
 }
