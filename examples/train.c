@@ -230,11 +230,11 @@ static int create_gradients(vjp_context *ctx, network *net)
 
     const vjp_tensor *plain[3] = { &hidden, &hidden, &hidden };
     const vjp_tensor *sloped[5] = { &hidden, &channels, &hidden, &hidden, &channels };
-    const vjp_tensor *probs[3] = { &output, &output, &output };
+    const vjp_tensor *probs[5] = { &output, &output, NULL, NULL, &output }; /* no mask, no lengths */
     const vjp_attr attrs[2] = { vjp_attr_f64("alpha", ALPHA), vjp_attr_f64("beta", BETA) };
     return gradient_create(ctx, act->op, attrs, act->nattrs, act->takes_slope ? sloped : plain,
                            act->takes_slope ? 5 : 3, &net->act_backward) &&
-           gradient_create(ctx, "softmax_backward", NULL, 0, probs, 3, &net->softmax_backward);
+           gradient_create(ctx, "softmax_backward", NULL, 0, probs, 5, &net->softmax_backward);
 }
 
 static void gradient_destroy(gradient *g)
@@ -275,7 +275,7 @@ static int backward(network *net, const float *points, const int *labels)
         net->diff_probs[at] = -1.0f / (BATCH * fmaxf(net->probs[at], FLT_MIN));
     }
     /* softmax_backward takes diff_dst first, and its axis is 1 by default. */
-    const void *inputs[2] = { net->diff_probs, net->probs };
+    const void *inputs[4] = { net->diff_probs, net->probs };
     void *outputs[1] = { net->diff_logits };
     if (!gradient_run(&net->softmax_backward, inputs, outputs))
         return 0;

@@ -32,16 +32,23 @@ enum { LETS = 50, PER_ROWS = 100 };
 typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,
                      const T *constants, V *kept, V *out);
 
+#ifdef VJPI_ROW_LETS
+#define LETS_BEHIND(name)                    \
+    const V *lets = values + name##_nvalues; \
+    (void)lets;
+#else
+#define LETS_BEHIND(name)
+#endif
 #define OP(name, title, text, inputs, attributes, outputs, bounds)                              \
     INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
                                const V *values, V index, const T *constants, V *kept, V *out)   \
     {                                                                                           \
         int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
         const int reached = part >= LETS && part < PER_ROWS ? part - LETS : part;               \
-        const V *lets = values + name##_nvalues;                                                \
+        LETS_BEHIND(name)                                                                       \
         (void)choice, (void)facts, (void)values, (void)index, (void)constants, (void)kept;      \
         inputs attributes outputs                                                               \
-        (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached, (void)lets, (void)out; \
+        (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached, (void)out;          \
     }
 #define UNUSED __attribute__((unused))
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];
@@ -117,5 +124,6 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
         *out++ = (__VA_ARGS__);
 #include "ops.def"
 #undef UNUSED
+#undef LETS_BEHIND
 #undef ATTR_FACT
 #undef NUMBER

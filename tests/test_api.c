@@ -114,7 +114,16 @@ static const announcement announcements[] = {
       "use_dst:bool:hint:false min:f64:constant:required max:f64:constant:required" },
     { "sqrt_backward", "SqrtBackward", "src:D= diff_dst:D=", "diff_src:D=",
       "use_dst:bool:choice:false" },
-    { "softmax_backward", "SoftMaxBackward", "diff_dst:D= dst:D=", "diff_src:D~", "axis:s64:axis:1" },
+    { "softmax_backward", "SoftMaxBackward", "diff_dst:D= dst:D= mask:P~? length:P~?", "diff_src:D~",
+      "axis:s64:axis:1 scale:f64:constant:some number causal:bool:causal:false" },
+    { "layer_norm_backward", "LayerNormBackward", "src:D= gamma:P~? mean:P~? rstd:P~? diff_dst:D=",
+      "diff_src:D=? diff_gamma:P~+? diff_beta:P~+?",
+      "axis:s64:axes:not 1 epsilon:f64:constant:some number "
+      "statistics:str(rstd|variance|deviation):flag:rstd" },
+    { "cross_entropy_fused", "CrossEntropyFused", "src:D= label:P~ weight:P~? diff_loss:P~?",
+      "loss:P~ diff_src:D=",
+      "axis:s64:axis:1 ignore_index:s64:ignored:not 1 label_smoothing:f64:constant:some number "
+      "z_loss:f64:constant:some number lenient:bool:lenient:false" },
 };
 
 static void describe_tensors(const vjp_op_info *op, int32_t from, int32_t to, char *text)
@@ -151,7 +160,8 @@ static void describe_attrs(const vjp_op_info *op, char *text)
 {
     static const char *const types[] = { "none", "bool", "s64", "f32", "str", "f64" };
     static const char *const roles[] = { "none", "hint", "choice", "flag", "constant", "axis",
-                                         "axes", "format", "causal", "ignored", "channels" };
+                                         "axes", "format", "causal", "ignored", "channels",
+                                         "lenient" };
     *text = '\0';
     for (int32_t i = 0; i < op->nattrs; i++) {
         const vjp_attr_info *attr = vjp_op_attr(op, i);

@@ -342,7 +342,8 @@ static void dtypes_that_do_not_exist(void **state)
 static void dtypes_refused(problem p, const vjp_dtype *dtypes, const char *culprit)
 {
     for (int32_t t = 0; t < p.ntensors; t++)
-        p.tensors[t].dtype = dtypes[t];
+        if (problem_has(&p, t))
+            p.tensors[t].dtype = *dtypes++;
     refused(&p, VJP_BAD_DTYPE, WORDS(culprit));
 }
 

@@ -197,9 +197,10 @@ static void an_output_in_place_with_another_dtype(void **state)
     (void)state;
     problem p = problem_start("softmax_backward");
     problem_contiguous(&p, VJP_BF16, VJP_F32, 2, (int64_t[]){ 4, 8 }, 0, NULL);
-    run_refused(&p, (void *[]){ buffer, buffer + 100, buffer }, VJP_BAD_ALIAS,
+    problem_drop_inputs(&p);
+    run_refused(&p, (void *[]){ buffer, buffer + 100, NULL, NULL, buffer }, VJP_BAD_ALIAS,
                 WORDS("diff_src", "diff_dst"));
-    run_refused(&p, (void *[]){ buffer, buffer + 100, buffer + 90 }, VJP_BAD_ALIAS,
+    run_refused(&p, (void *[]){ buffer, buffer + 100, NULL, NULL, buffer + 90 }, VJP_BAD_ALIAS,
                 WORDS("diff_src", "dst"));
 }
 
@@ -286,6 +287,7 @@ static vjp_plan *plan_with_workspace(int32_t *ninputs)
                 problem p = problem_start(ops[i]);
                 problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], rule == 0 ? 0 : 1,
                                    rule == 1 ? (int64_t[]){ 1 } : &shapes[s][1]);
+                problem_drop_inputs(&p);
                 vjp_plan *plan = plan_of(&p);
                 *ninputs = p.op->ninputs;
                 if (vjp_plan_workspace_size(plan) > 0)

@@ -71,7 +71,8 @@ static int find_tensors(const_dnnl_graph_partition_t partition, dg_compilation *
             j++;
         if (j == end)
             return 0;
-        made->source[partition->place[i]] = j;
+        if (partition->place[i] != DG_NOWHERE)
+            made->source[partition->place[i]] = j;
     }
     return 1;
 }
@@ -87,7 +88,8 @@ static int takes_dtypes(const_dnnl_graph_partition_t partition, dg_compilation *
     const_dnnl_graph_op_t op = partition->op;
     const dg_lt *tensors[DG_MAX_TENSORS];
     for (size_t i = 0; i < op->ninputs + op->noutputs; i++)
-        tensors[i] = tensor_of(made, partition->place[i]);
+        tensors[i] = partition->place[i] == DG_NOWHERE ? &op->inputs[i]
+                                                       : tensor_of(made, partition->place[i]);
     return dg_schema_takes_dtypes(dg_schema_of(op->kind), op->ninputs, tensors, op->noutputs,
                                   tensors + op->ninputs);
 }
@@ -97,7 +99,7 @@ static vjp_attr attr_value(const_dnnl_graph_op_t op, const vjp_attr_info *info)
 {
     vjp_attr value = info->default_value;
     for (const dg_attr_schema *a = dg_schema_of(op->kind)->attrs; a->id; a++)
-        if (strcmp(a->value.name, info->name) == 0) {
+        if (dg_attr_is_passed(a) && strcmp(a->value.name, info->name) == 0) {
             const dg_attr *set = dg_op_attr(op, a->id);
             value = set ? set->value : a->value;
         }
@@ -116,8 +118,9 @@ static int32_t model_of(const vjp_op_info *core, dg_compilation *made, int32_t o
     return 0;
 }
 
-/* shape_row - what has one element per row: 1 in place of the axis. */
-static void shape_row(const_dnnl_graph_partition_t partition, dg_lt *model)
+/* axis_of - the first dim that rows run along; -1 if there is none. *to_last: they run along all dims
+ * from there on. */
+static int axis_of(const_dnnl_graph_partition_t partition, int ndims, int *to_last)
 {
     const vjp_op_info *core = partition->core;
     for (int32_t i = 0; i < core->nattrs; i++) {
@@ -125,11 +128,31 @@ static void shape_row(const_dnnl_graph_partition_t partition, dg_lt *model)
         if (info->role != VJP_ROLE_AXIS && info->role != VJP_ROLE_AXES)
             continue;
         int64_t axis = attr_value(partition->op, info).value.s64;
-        axis += axis < 0 ? model->ndims : 0;
-        int64_t end = info->role == VJP_ROLE_AXES ? model->ndims : axis + 1;
-        for (; axis >= 0 && axis < end && axis < model->ndims; axis++)
-            model->dims[axis] = 1;
+        axis += axis < 0 ? ndims : 0;
+        *to_last = info->role == VJP_ROLE_AXES;
+        return axis >= 0 && axis < ndims ? (int)axis : -1;
     }
+    return -1;
+}
+
+/* shape_row - what has one element per row: 1 in place of the axis, or the dims before the axes. */
+static void shape_row(const_dnnl_graph_partition_t partition, dg_lt *model)
+{
+    int to_last = 0, axis = axis_of(partition, model->ndims, &to_last);
+    if (axis >= 0 && to_last)
+        model->ndims = axis;
+    else if (axis >= 0)
+        model->dims[axis] = 1;
+}
+
+/* shape_param - what has one element for each of a row's. */
+static void shape_param(const_dnnl_graph_partition_t partition, dg_lt *model)
+{
+    int to_last = 0, axis = axis_of(partition, model->ndims, &to_last);
+    if (axis < 0 || !to_last)
+        return;
+    model->ndims -= axis;
+    memmove(model->dims, model->dims + axis, (size_t)model->ndims * sizeof(*model->dims));
 }
 
 /* infer - complete an output from one that has its shape. Known dims must agree; known strides are
@@ -158,9 +181,12 @@ static dnnl_status_t infer_outputs(const_dnnl_graph_partition_t partition, dg_co
             continue;
         int32_t from = model_of(core, made, i);
         model = *tensor_of(made, from);
-        if (vjp_op_tensor(core, i)->shape_rule == VJP_SHAPE_ROW &&
-            vjp_op_tensor(core, from)->shape_rule != VJP_SHAPE_ROW)
+        vjp_shape_rule rule = vjp_op_tensor(core, i)->shape_rule;
+        int is_model = vjp_op_tensor(core, from)->shape_rule == rule;
+        if (rule == VJP_SHAPE_ROW && !is_model)
             shape_row(partition, &model);
+        if (rule == VJP_SHAPE_PARAM && !is_model)
+            shape_param(partition, &model);
         dnnl_status_t status = infer(&model, output);
         if (status)
             return status;
@@ -173,6 +199,8 @@ static int looks_like_inputs(const_dnnl_graph_partition_t partition, dg_compilat
                              const dg_lt *tensor)
 {
     for (size_t i = 0; i < partition->op->ninputs; i++) {
+        if (partition->place[i] == DG_NOWHERE)
+            continue;
         const dg_lt *in = tensor_of(made, partition->place[i]);
         if (in->data_type != tensor->data_type || !dg_lt_same_shape(in, tensor) ||
             !dg_lt_same_strides(in, tensor))
@@ -211,7 +239,9 @@ static int32_t collect_attrs(const_dnnl_graph_op_t op, vjp_attr *attrs)
 {
     int32_t nattrs = 0;
     for (const dg_attr_schema *a = dg_schema_of(op->kind)->attrs; a->id; a++) {
-        const dg_attr *set = dg_op_attr(op, a->id);
+        const dg_attr *set = a->use == DG_FIXED ? NULL : dg_op_attr(op, a->id);
+        if (!dg_attr_is_passed(a))
+            continue;
         attrs[nattrs] = a->value;
         if (set)
             attrs[nattrs].value = set->value.value;

@@ -135,7 +135,9 @@ dnnl_status_t dg_topology_sort(dnnl_graph_op_t *ops, size_t nops);
 /* ---- partition.c -------------------------------------------------------------------------- */
 
 /* A partition is one operation. core is NULL if it is not served; place[i] is vjp's index of the
- * operation's tensor i, inputs first. */
+ * operation's tensor i, inputs first, DG_NOWHERE if vjp does not have it. */
+#define DG_NOWHERE (-1)
+
 struct dnnl_graph_partition {
     atomic_size_t references;
     size_t id;

@@ -216,6 +216,18 @@ static int attr_fits(const dg_schema *schema, const dg_attr *attr)
     return !wanted->choices || dg_is_choice(wanted->choices, attr->value.value.str);
 }
 
+/* outputs_fit - all are there if an attribute says that they must be. */
+static int outputs_fit(const dg_schema *schema, const_dnnl_graph_op_t op)
+{
+    for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++) {
+        const dg_attr *set = dg_op_attr(op, attr->id);
+        int wanted = set ? set->value.value.b : attr->value.value.b;
+        if (attr->use == DG_ALL_OUTPUTS && wanted && dg_schema_tensor(schema, 1, op->noutputs))
+            return 0;
+    }
+    return 1;
+}
+
 int dg_op_fits(const_dnnl_graph_op_t op)
 {
     const dg_schema *schema = dg_schema_of(op->kind);
@@ -229,5 +241,5 @@ int dg_op_fits(const_dnnl_graph_op_t op)
     for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++)
         if (attr->required && !dg_op_attr(op, attr->id))
             return 0;
-    return 1;
+    return outputs_fit(schema, op);
 }

@@ -38,7 +38,7 @@ static int attrs_match(const dg_schema *schema, const vjp_op_info *core)
 {
     for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++) {
         const vjp_attr_info *found = find_attr(core, attr->value.name);
-        if (!found || !takes_type(found->type, attr->value.type))
+        if (dg_attr_is_passed(attr) && (!found || !takes_type(found->type, attr->value.type)))
             return 0;
     }
     for (int32_t i = 0; i < core->nattrs; i++)
@@ -62,6 +62,9 @@ static int place_tensors(dnnl_graph_partition_t partition, const dg_schema *sche
         const dg_tensor_schema *tensor =
             dg_schema_tensor(schema, is_output, is_output ? i - ninputs : i);
         int32_t found = vjp_op_tensor_index(core, tensor->name);
+        partition->place[i] = DG_NOWHERE;
+        if (tensor->role == DG_IN_UNUSED)
+            continue;
         if (found < 0 || (found >= core->ninputs) != is_output)
             return 0;
         partition->place[i] = found;

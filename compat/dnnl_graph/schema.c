@@ -5,22 +5,32 @@
 #include <string.h>
 
 #define IN(name, rule) { #name, DG_IN, DG_##rule },
+#define IN_UNUSED(name, rule) { #name, DG_IN_UNUSED, DG_##rule },
 #define OUT(name, rule) { #name, DG_OUT, DG_##rule },
 #define OUT_IN_PLACE(name, rule) { #name, DG_OUT_IN_PLACE, DG_##rule },
 #define OUT_OPTIONAL(name, rule) { #name, DG_OUT_OPTIONAL, DG_##rule },
-#define NO_ATTRS { dnnl_graph_op_attr_undef, 0, { NULL, VJP_ATTR_BOOL, { 0 } }, NULL },
-#define BOOL(name, value) \
-    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_BOOL, { .b = (value) } }, NULL },
-#define S64(name, value) \
-    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_S64, { .s64 = (value) } }, NULL },
+#define NO_ATTRS { dnnl_graph_op_attr_undef, 0, { NULL, VJP_ATTR_BOOL, { 0 } }, NULL, DG_PASSED },
+#define BOOL_FOR(name, value, use) \
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_BOOL, { .b = (value) } }, NULL, use },
+#define BOOL(name, value) BOOL_FOR(name, value, DG_PASSED)
+#define ALL_OUTPUTS(name, value) BOOL_FOR(name, value, DG_ALL_OUTPUTS)
+#define UNUSED(name, value) BOOL_FOR(name, value, DG_UNUSED)
+#define S64_AS(name, core_name, value) \
+    { dnnl_graph_op_attr_##name, 0, { #core_name, VJP_ATTR_S64, { .s64 = (value) } }, NULL, DG_PASSED },
+#define S64(name, value) S64_AS(name, name, value)
 #define F32(name, value) \
-    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_F32, { .f32 = (value) } }, NULL },
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_F32, { .f32 = (value) } }, NULL, DG_PASSED },
 #define STR(name, value, choices) \
-    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, choices },
+    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, choices, DG_PASSED },
 #define F32_REQUIRED(name) \
-    { dnnl_graph_op_attr_##name, 1, { #name, VJP_ATTR_F32, { .f32 = 0 } }, NULL },
+    { dnnl_graph_op_attr_##name, 1, { #name, VJP_ATTR_F32, { .f32 = 0 } }, NULL, DG_PASSED },
+#define FIXED(name, value) \
+    { dnnl_graph_op_attr_end, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, NULL, DG_FIXED },
 #define OP(kind, in_out, attributes) \
     [dnnl_graph_op_##kind] = { .name = #kind, .tensors = { in_out }, .attrs = { attributes } },
+#define NORM(kind, inputs, outputs, in_out, attributes)                                        \
+    [dnnl_graph_op_##kind] = { .name = #kind, .counts = { inputs, outputs }, .tensors = { in_out }, \
+                               .attrs = { attributes } },
 #define JUST(n) { (n), (n), 1 }
 #define EITHER(a, b) { (a), (b), (b) - (a) }
 #define FROM(a, b) { (a), (b), 1 }
@@ -43,7 +53,8 @@ const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind)
 
 static int is_of_side(const dg_tensor_schema *tensor, int is_output)
 {
-    return tensor->role != DG_NO_TENSOR && (tensor->role != DG_IN) == is_output;
+    int is_input = tensor->role == DG_IN || tensor->role == DG_IN_UNUSED;
+    return tensor->role != DG_NO_TENSOR && is_input != is_output;
 }
 
 const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index)
@@ -56,10 +67,9 @@ const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output,
 
 int dg_schema_takes_count(const dg_schema *schema, int is_output, size_t count)
 {
-    if (schema->is_open) {
-        const dg_counts *c = &schema->counts[is_output];
+    const dg_counts *c = &schema->counts[is_output];
+    if (c->step)
         return count >= c->first && count <= c->last && (count - c->first) % c->step == 0;
-    }
     size_t needed = 0, optional = 0;
     for (size_t i = 0; i < DG_MAX_TENSORS; i++) {
         if (!is_of_side(&schema->tensors[i], is_output))
@@ -75,9 +85,14 @@ int dg_schema_takes_count(const dg_schema *schema, int is_output, size_t count)
 const dg_attr_schema *dg_schema_attr(const dg_schema *schema, dnnl_graph_op_attr_t id)
 {
     for (const dg_attr_schema *attr = schema->attrs; attr->id; attr++)
-        if (attr->id == id)
+        if (attr->id == id && attr->use != DG_FIXED)
             return attr;
     return NULL;
+}
+
+int dg_attr_is_passed(const dg_attr_schema *attr)
+{
+    return attr->use == DG_PASSED || attr->use == DG_FIXED;
 }
 
 static int takes_dtype(dg_dtype_rule rule, dnnl_data_type_t t, dnnl_data_type_t dtype)
@@ -93,6 +108,8 @@ static int takes_dtype(dg_dtype_rule rule, dnnl_data_type_t t, dnnl_data_type_t 
         return dtype == t || dtype == dnnl_f32 || t == dnnl_f32;
     case DG_F32_ONLY:
         return dtype == dnnl_f32;
+    case DG_F32_OR_BF16:
+        return dtype == dnnl_f32 || (dtype == dnnl_bf16 && t == dnnl_bf16);
     }
     return 0;
 }

@@ -12,14 +12,14 @@
 #include "infiniop.h"
 #include "infinirt.h"
 
-#define MAX_TENSORS 5       /* of infiniop's operators */
+#define MAX_TENSORS 6       /* of infiniop's operators */
 #define MAX_VJP_TENSORS 16  /* of vjp's, which may have optional ones beside */
 
 /* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. If `halves`
- * is set, the last two tensors are halves of the last argument. */
+ * is set, the last two tensors are halves of the last argument; if `last_optional` is, it may be NULL. */
 struct op {
     const char *name;
-    int ntensors, halves;
+    int ntensors, halves, last_optional;
     const char *tensors[MAX_TENSORS];
 };
 
@@ -140,6 +140,10 @@ static vjp_dtype translate_dtype(infiniDtype_t dtype)
         return VJP_F64;
     case INFINI_DTYPE_BF16:
         return VJP_BF16;
+    case INFINI_DTYPE_I32:
+        return VJP_S32;
+    case INFINI_DTYPE_I64:
+        return VJP_S64;
     default:
         return (vjp_dtype)0; /* none of vjp's: refused when an operator is created */
     }
@@ -265,7 +269,9 @@ static infiniStatus_t create(const struct op *op, infiniopHandle_t handle,
         return INFINI_STATUS_INTERNAL_ERROR;
     for (int i = 0; i < op->ntensors; i++) {
         const int argument = argument_of(op, i);
-        if (!tensors[argument]) /* infiniop has no optional tensors */
+        if (!tensors[argument] && op->last_optional && i == op->ntensors - 1)
+            continue;
+        if (!tensors[argument])
             return INFINI_STATUS_BAD_PARAM;
         placed[made.place[i]] = &tensors[argument]->tensor;
         if (op->halves && i >= op->ntensors - 2) {
@@ -342,17 +348,34 @@ static infiniStatus_t destroy(struct InfiniopDescriptor *desc)
     infiniopTensorDescriptor_t a, infiniopTensorDescriptor_t b, infiniopTensorDescriptor_t c
 #define DATA_1_2(a, b, c) void *a, const void *b, const void *c
 
+#define COUNT_1_3 4
+#define NAMES_1_3(a, b, c, d) #a, #b, #c, #d
+#define DESCS_1_3(a, b, c, d) DESCS_1_2(a, b, c), infiniopTensorDescriptor_t d
+#define DATA_1_3(a, b, c, d) void *a, const void *b, const void *c, const void *d
+
 #define COUNT_2_3 5
 #define NAMES_2_3(a, b, c, d, e) #a, #b, #c, #d, #e
 #define DESCS_2_3(a, b, c, d, e) \
     DESCS_1_2(a, b, c), infiniopTensorDescriptor_t d, infiniopTensorDescriptor_t e
 #define DATA_2_3(a, b, c, d, e) void *a, void *b, const void *c, const void *d, const void *e
 
+#define COUNT_3_3 6
+#define NAMES_3_3(a, b, c, d, e, f) #a, #b, #c, #d, #e, #f
+#define DESCS_3_3(a, b, c, d, e, f) DESCS_1_2(a, b, c), DESCS_1_2(d, e, f)
+#define DATA_3_3(a, b, c, d, e, f) \
+    void *a, void *b, void *c, const void *d, const void *e, const void *f
+
+#define ROW(stem, vjp_name, arity, halves, last_optional, tensors)                                 \
+    static const struct op op_##stem = { #vjp_name, COUNT_##arity, halves, last_optional,          \
+                                         { NAMES_##arity tensors } };
 #define OP(stem, vjp_name, arity, tensors, params, attrs)                                          \
-    static const struct op op_##stem = { #vjp_name, COUNT_##arity, 0, { NAMES_##arity tensors } }; \
+    ROW(stem, vjp_name, arity, 0, 0, tensors)                                                      \
+    FUNCTIONS(stem, arity, tensors, PARAMS(params), ATTRS(attrs))
+#define LAST_OPTIONAL(stem, vjp_name, arity, tensors, params, attrs)                               \
+    ROW(stem, vjp_name, arity, 0, 1, tensors)                                                      \
     FUNCTIONS(stem, arity, tensors, PARAMS(params), ATTRS(attrs))
 #define HALVES(stem, vjp_name, tensors, attrs)                                                     \
-    static const struct op op_##stem = { #vjp_name, COUNT_1_2, 1, { NAMES_1_2 tensors } };         \
+    ROW(stem, vjp_name, 1_2, 1, 0, tensors)                                                        \
     FUNCTIONS(stem, 1_1, (output, input), PARAMS(), ATTRS(attrs))
 
 /* The empty attribute in front lets an operator have none. */

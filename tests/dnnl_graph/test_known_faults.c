@@ -56,10 +56,12 @@ static int same_shape(const logical_tensor *a, const logical_tensor *b)
            memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof(a->dims[0])) == 0;
 }
 
-/* The slope of PReLU may have any shape that is broadcast to src; no gradient must have the same. */
+/* The slope of PReLU and gamma may have any shape that is broadcast to src; no gradient must have the
+ * same. */
 static int is_slope_that_fits(const operation *o, size_t i, const logical_tensor *bent)
 {
-    if (o->kind != dnnl_graph_op_prelu || i != 1 || bent->ndims > 2)
+    int has_param = o->kind == dnnl_graph_op_prelu || o->kind == dnnl_graph_op_rms_norm;
+    if (!has_param || i != 1 || bent->ndims > 2)
         return 0;
     for (int d = 0; d < bent->ndims; d++)
         if (bent->dims[d] != 1 && bent->dims[d] != plain_dims[2 - bent->ndims + d])
@@ -180,7 +182,7 @@ static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
             continue;
         if (length != 1)
             refused(&both);
-        for (size_t i = 1; i < MAX_TENSORS; i += 3) { /* slope, diff_slope */
+        for (size_t i = 1; i < both.ninputs + both.noutputs; i += 3) { /* slope, diff_slope */
             one = prelu(data, dense(0, dnnl_f32, 1, (int64_t[]){ COLUMNS }));
             one.tensors[i] = with_id(slope, i);
             refused(&one);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drop_in.h"
+#include "kinds.h"
 #include "oracle.h"
 
 enum {
@@ -77,6 +78,11 @@ static void axis_0(dnnl_graph_op_t op)
 static void axis_last(dnnl_graph_op_t op)
 {
     set_s64(op, dnnl_graph_op_attr_axis, -1);
+}
+
+static void inf_as_zero(dnnl_graph_op_t op)
+{
+    set_str(op, dnnl_graph_op_attr_mode, "inf_as_zero");
 }
 
 static void nxc(dnnl_graph_op_t op)
@@ -196,6 +202,13 @@ static const example examples[] = {
     SLOPE_CASE("prelu forward NCX", prelu, ncx, NCX, 1, 3),
     SLOPE_CASE("prelu forward, no channels", prelu, one_alignment, NO_CHANNELS, 1, 5),
     SLOPE_CASE("prelu forward src[1:]", prelu, NULL, NXC, 3, 3, 4, 5),
+    CASE("softmax forward", softmax, NULL, S64_ATTR("axis", 1)),
+    CASE("softmax forward, inf as zero", softmax, inf_as_zero, S64_ATTR("axis", 1),
+         STR_ATTR("mode", "inf_as_zero")),
+    CASE("log softmax forward", log_softmax, NULL, S64_ATTR("axis", 3)),
+    CASE("log softmax forward axis 0", log_softmax, axis_0, S64_ATTR("axis", 0)),
+    CASE("log softmax", log_softmax_backward, NULL, S64_ATTR("axis", 3)),
+    CASE("log softmax axis 0", log_softmax_backward, axis_0, S64_ATTR("axis", 0)),
     CASE("softmax", softmax_backward, NULL, S64_ATTR("axis", 1)),
     CASE("softmax axis 0", softmax_backward, axis_0, S64_ATTR("axis", 0)),
     CASE("softmax axis -1", softmax_backward, axis_last, S64_ATTR("axis", 3)),
@@ -218,7 +231,7 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
     if (e->kind == dnnl_graph_op_prelu) {
         o.tensors[1] = with_id(dense(0, dtype, e->slope_ndims, e->slope_dims), 1);
         o.tensors[2] = with_id(diff_src, 2);
-    } else if (problem_start(e->op).op->ninputs == 1) {
+    } else if (kind_gradient(problem_start(e->op).op) < 0) {
         o = forward(e->kind, first);
         o.tensors[1] = with_id(diff_src, 1);
     } else if (e->kind == dnnl_graph_op_prelu_backward) {
@@ -235,17 +248,23 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
     return o;
 }
 
-/* problem_of - the example as the oracle sees it; vjp has the tensors in the same order. */
+/* problem_of - the example as the oracle sees it; vjp has the tensors in the same order, and optional ones
+ * after them. */
 static problem problem_of(const example *e, const operation *o)
 {
     problem p = problem_start(e->op);
     for (size_t i = 0; i < COUNT_OF(e->attrs) && e->attrs[i].name; i++)
         problem_add_attr(&p, e->attrs[i]);
-    assert_int_equal(p.ntensors, o->ninputs + o->noutputs);
     for (int32_t i = 0; i < p.ntensors; i++) {
         const vjp_tensor_info *info = vjp_op_tensor(p.op, i);
-        int is_slope = info->shape_rule == VJP_SHAPE_PARAM;
-        assert_int_equal(vjp_tensor_contiguous(dtype_of(&o->tensors[i]),
+        int is_slope = info->shape_rule == VJP_SHAPE_PARAM, is_output = i >= p.op->ninputs;
+        size_t index = (size_t)(is_output ? i - p.op->ninputs : i);
+        if (index >= (is_output ? o->noutputs : o->ninputs)) {
+            problem_drop(&p, i);
+            continue;
+        }
+        assert_int_equal(vjp_tensor_contiguous(dtype_of(&o->tensors[is_output ? o->ninputs + index
+                                                                              : index]),
                                                is_slope ? e->slope_ndims : NDIMS,
                                                is_slope ? e->slope_dims : block_dims,
                                                &p.tensors[i]),
@@ -258,8 +277,10 @@ static problem problem_of(const example *e, const operation *o)
 static double input_value(const problem *p, int32_t tensor, int64_t index)
 {
     int64_t mixed = index * 37 + (int64_t)tensor * 11;
-    int is_fraction = oracle_home_domain(p, tensor) == ORACLE_FRACTION;
-    return is_fraction ? (double)(mixed % 63 + 1) / 64 : (double)(mixed % 61 - 30) / 16;
+    oracle_domain domain = oracle_home_domain(p, tensor);
+    return domain == ORACLE_FRACTION    ? (double)(mixed % 63 + 1) / 64
+           : domain == ORACLE_LOGARITHM ? -(double)(mixed % 61) / 16
+                                        : (double)(mixed % 61 - 30) / 16;
 }
 
 static void make_data(const machine *m, const problem *p, void **data)
@@ -304,7 +325,7 @@ static void check_outputs(const machine *m, const example *e, const problem *p,
 {
     outcome o = { m, e, outputs };
     double *inputs[MAX_TENSORS] = { NULL };
-    for (int32_t i = 0; i < p->op->ninputs; i++) {
+    for (int32_t i = 0; i < p->op->ninputs && problem_has(p, i); i++) {
         int64_t count = tensor_count(&p->tensors[i]);
         inputs[i] = malloc((size_t)count * sizeof(**inputs));
         assert_non_null(inputs[i]);

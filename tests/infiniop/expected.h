@@ -18,7 +18,8 @@ typedef struct expected {
 } expected;
 
 /* expected_of - the answer to a problem that has its operator and attributes. tensors: inputs, then
- * outputs, by index; only the inputs' values are read, and before the call, which may be in place. */
+ * outputs, by index, NULL where the call has none; only the inputs' values are read, and before the call,
+ * which may be in place. */
 expected expected_of(const problem *p, const tensor *const *tensors);
 
 /* expected_check - fail unless every output is within its bound; frees the answer. */

@@ -6,7 +6,7 @@
 
 #include <infiniop.h>
 
-enum { MOST_ARGUMENTS = 5 };
+enum { MOST_ARGUMENTS = 6 };
 
 /* The name of an argument that holds two tensors of vjp, side by side along its last dim. */
 #define HALVES_NAME "two halves"
@@ -17,9 +17,11 @@ typedef struct InfiniopDescriptor *any_descriptor;
 typedef enum operator_needs {
     NEEDS_NOTHING,
     NEEDS_AXIS,
-    NEEDS_LINE
+    NEEDS_LINE,
+    NEEDS_EPSILON
 } operator_needs;
 
+/* beta is the epsilon, too. */
 typedef struct operator_values {
     int axis;
     float alpha, beta;
@@ -44,8 +46,11 @@ infiniStatus_t operator_create(const operator *op, infiniopHandle_t handle, any_
 infiniStatus_t operator_run(const operator *op, any_descriptor desc, void *workspace,
                             size_t workspace_size, void *const *data);
 
-/* operator_shape - the shape of tensor i where the data have the shape (rows, channels): a slope has
- * one element for each channel. Returns its ndim. */
+/* operator_shape - the shape of tensor i where the data have the shape (rows, channels): a parameter has
+ * one element for each channel, a label or statistic one for each row. Returns its ndim.
+ * operator_is_param - whether it is a parameter. operator_dtype - its dtype where the data have that one. */
 size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, size_t shape[2]);
+int operator_is_param(const operator *op, int i);
+infiniDtype_t operator_dtype(const operator *op, int i, infiniDtype_t dtype);
 
 #endif

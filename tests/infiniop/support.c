@@ -11,7 +11,16 @@ const infiniDtype_t infini_dtypes[4] = { INFINI_DTYPE_F16, INFINI_DTYPE_F32, INF
 
 static size_t element_size(infiniDtype_t dtype)
 {
-    return dtype == INFINI_DTYPE_F64 ? 8 : dtype == INFINI_DTYPE_F32 ? 4 : 2;
+    switch (dtype) {
+    case INFINI_DTYPE_F64:
+    case INFINI_DTYPE_I64:
+        return 8;
+    case INFINI_DTYPE_F32:
+    case INFINI_DTYPE_I32:
+        return 4;
+    default:
+        return 2;
+    }
 }
 
 /* ---- 16-bit floats ------------------------------------------------------------------------ */
@@ -97,7 +106,13 @@ double tensor_get(const tensor *t, size_t i)
     double wide;
     float single;
     uint16_t half;
+    int32_t label;
+    int64_t long_label;
     switch (t->dtype) {
+    case INFINI_DTYPE_I32:
+        return memcpy(&label, at, sizeof(label)), label;
+    case INFINI_DTYPE_I64:
+        return memcpy(&long_label, at, sizeof(long_label)), (double)long_label;
     case INFINI_DTYPE_F64:
         return memcpy(&wide, at, sizeof(wide)), wide;
     case INFINI_DTYPE_F32:
@@ -111,8 +126,16 @@ void tensor_set(tensor *t, size_t i, double value)
 {
     char *at = t->storage + place(t, i) * (ptrdiff_t)element_size(t->dtype);
     float single = (float)value;
+    int32_t label = (int32_t)value;
+    int64_t long_label = (int64_t)value;
     uint16_t half = encode(t->dtype, value);
     switch (t->dtype) {
+    case INFINI_DTYPE_I32:
+        memcpy(at, &label, sizeof(label));
+        break;
+    case INFINI_DTYPE_I64:
+        memcpy(at, &long_label, sizeof(long_label));
+        break;
     case INFINI_DTYPE_F64:
         memcpy(at, &value, sizeof(value));
         break;

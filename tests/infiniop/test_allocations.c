@@ -27,7 +27,8 @@ static bool make_tensors(const operator *op, infiniopTensorDescriptor_t *tensors
     for (int i = 0; i < op->ntensors; i++) {
         size_t shape[2], ndim = operator_shape(op, i, ROWS, CHANNELS, shape);
         infiniStatus_t status =
-            infiniopCreateTensorDescriptor(&tensors[i], ndim, shape, NULL, INFINI_DTYPE_F32);
+            infiniopCreateTensorDescriptor(&tensors[i], ndim, shape, NULL,
+                                           operator_dtype(op, i, INFINI_DTYPE_F32));
         if (!went_well(status, tensors[i]))
             return false;
     }

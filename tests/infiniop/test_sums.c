@@ -37,7 +37,7 @@ static void run_softmax(infiniopHandle_t handle, const tensor *grad_input, const
 static void check_softmax(infiniopHandle_t handle, const tensor *grad_input, const tensor *output,
                           const tensor *grad_output, int axis)
 {
-    const tensor *const tensors[] = { grad_output, output, grad_input };
+    const tensor *const tensors[] = { grad_output, output, NULL, NULL, grad_input };
     problem p = problem_start("softmax_backward");
     problem_add_attr(&p, vjp_attr_s64("axis", axis));
     expected e = expected_of(&p, tensors);

@@ -81,9 +81,10 @@ problem refusal_map(void)
 
 problem refusal_row(int64_t axis)
 {
-    problem p = start(2, 1, ROLE_AXIS);
-    problem_add_attr(&p, vjp_attr_s64(kind_attr(p.op, ROLE_AXIS)->name, axis));
+    problem p = problem_start("softmax_backward");
+    problem_add_attr(&p, vjp_attr_s64("axis", axis));
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
+    problem_drop_inputs(&p);
     return p;
 }
 

@@ -96,8 +96,28 @@ def _of_forward(back, attrs, *tensors):
     return torch.autograd.grad(dst, inputs, diff_dst, create_graph=True, materialize_grads=True)
 
 
-def _softmax(back, attrs, diff_dst, dst):
-    return dst * (diff_dst - (diff_dst * dst).sum(attrs["axis"], keepdim=True))
+def _kept(back, attrs, x, mask, length):
+    """Which elements of x count: not masked, and before the end of their row."""
+    axis = attrs["axis"] % x.dim()
+    index = torch.arange(x.shape[axis], device=x.device)
+    index = index.reshape([-1 if d == axis else 1 for d in range(x.dim())])
+    kept = torch.ones_like(x, dtype=torch.bool)
+    if mask is not None:
+        kept = kept & (mask.reshape(shapes.param_shape(back, attrs, mask.shape, x.dim())) != 0)
+    if length is not None:
+        kept = kept & (index < (length if length.dim() == x.dim() else length.unsqueeze(axis)))
+    others = [d for d in range(x.dim()) if d != axis]
+    if attrs["causal"] and others:
+        row = torch.arange(x.shape[others[-1]], device=x.device)
+        row = row.reshape([-1 if d == others[-1] else 1 for d in range(x.dim())])
+        kept = kept & (index <= row + x.shape[axis] - x.shape[others[-1]])
+    return kept
+
+
+def _softmax(back, attrs, diff_dst, dst, mask, length):
+    kept = _kept(back, attrs, dst, mask, length)
+    total = (diff_dst * dst).where(kept, 0).sum(attrs["axis"], keepdim=True)
+    return (attrs["scale"] * dst * (diff_dst - total)).where(kept, 0)
 
 
 def _cross_entropy(back, attrs, src, label, weight, stats, others, diff_loss):

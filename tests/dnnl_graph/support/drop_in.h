@@ -19,7 +19,7 @@
 
 #include "elements.h"
 
-#define MAX_TENSORS 5
+#define MAX_TENSORS 9
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define UNKNOWN DNNL_GRAPH_UNKNOWN_DIM
 

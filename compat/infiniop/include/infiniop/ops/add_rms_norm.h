@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* infiniop/ops/add_rms_norm.h - RMSNorm of a sum, which is kept.
+ *
+ *     residual_out = a + b, y = RMSNorm(a + b) * weight
+ *
+ * y, residual_out, a and b share one shape and dtype; an output may be the memory of an input.
+ * weight and epsilon as for rms_norm.h.
+ * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
+#ifndef VJP_COMPAT_INFINIOP_ADD_RMS_NORM_H
+#define VJP_COMPAT_INFINIOP_ADD_RMS_NORM_H
+
+#include "../operator_descriptor.h"
+
+typedef struct InfiniopDescriptor *infiniopAddRMSNormDescriptor_t;
+
+__INFINI_C __export infiniStatus_t infiniopCreateAddRMSNormDescriptor(
+    infiniopHandle_t handle, infiniopAddRMSNormDescriptor_t *desc_ptr,
+    infiniopTensorDescriptor_t y_desc, infiniopTensorDescriptor_t residual_out_desc,
+    infiniopTensorDescriptor_t a_desc, infiniopTensorDescriptor_t b_desc,
+    infiniopTensorDescriptor_t weight_desc, float epsilon);
+
+__INFINI_C __export infiniStatus_t infiniopGetAddRMSNormWorkspaceSize(
+    infiniopAddRMSNormDescriptor_t desc, size_t *size);
+
+__INFINI_C __export infiniStatus_t infiniopAddRMSNorm(
+    infiniopAddRMSNormDescriptor_t desc, void *workspace, size_t workspace_size, void *y,
+    void *residual_out, const void *a, const void *b, const void *weight, void *stream);
+
+__INFINI_C __export infiniStatus_t infiniopDestroyAddRMSNormDescriptor(
+    infiniopAddRMSNormDescriptor_t desc);
+
+#endif
