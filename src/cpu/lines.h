@@ -56,10 +56,12 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cha
             memcpy(&l->scalar[i], l->data[i], sizeof(T));
             l->move[i] = 0;
         } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
+            l->move[i] = 0;
+            if (is_read(u, i) && reads_one(u, i))
+                continue;
             if (is_read(u, i)) /* an unwanted output is stored there and discarded */
                 repeat(copies + i * COPY_SIZE, l->data[i], size);
             l->data[i] = copies + i * COPY_SIZE;
-            l->move[i] = 0;
         }
     }
 }
@@ -80,7 +82,7 @@ INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
     ptrdiff_t n = tile->n;
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ROW_END && tile->axis_inner) {
+        if (role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && tile->axis_inner) {
             T end;
             memcpy(&end, tile->data[i] + row * tile->row_step[i], sizeof(end));
             ptrdiff_t left = (ptrdiff_t)end - (ptrdiff_t)tile->index;
@@ -128,6 +130,22 @@ INLINE void next_row(use u, const vjpi_tile *tile, operands *o)
             o->data[i] += tile->row_step[i];
 }
 
+/* Prefetch memory where the hardware does not: its prefetcher starts over on each 4 KiB page, and
+ * cannot know which row comes next. This is only a hint: the address may be past the end of the
+ * tensor, and is an integer for that reason. */
+INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
+
+/* Prefetch a pair of the rows that come next, while the arithmetic of these keeps the core busy. */
+INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t at)
+{
+    EVERY
+    for (int i = 0; i < u.op->nin; i++)
+        if (role_of(u, i) == VJPI_ELEMENTS && o->move[i] > 0)
+            for (ptrdiff_t byte = 0; byte < PAIR * o->move[i]; byte += CACHE_LINE)
+                fetch((uintptr_t)o->data[i] +
+                      (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
+}
+
 /* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p % PAIRS]. */
 INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
                        ptrdiff_t n, bool non_temporal, VV *sums)
@@ -136,6 +154,8 @@ INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
     ONCE
     for (ptrdiff_t at = 0; at < n; at += PAIR) {
         ptrdiff_t some = n - at < PAIR ? n - at : 0;
+        if (u.part < u.op->npasses && u.part > 0 && tile->ahead)
+            fetch_ahead(u, tile, o, at);
         pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, some,
              non_temporal && !some, terms);
         VV *sum = sums + at / PAIR % PAIRS;
@@ -185,11 +205,6 @@ INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, char *const *da
     }
     return lead;
 }
-
-/* Prefetch memory where the hardware does not: its prefetcher starts over on each 4 KiB page, and
- * cannot know which row comes next. This is only a hint: the address may be past the end of the
- * tensor, and is an integer for that reason. */
-INLINE void fetch(uintptr_t address) { __builtin_prefetch((const void *)address, 0, 2); }
 
 INLINE void fetch_block(uintptr_t address, ptrdiff_t element_size)
 {

@@ -67,7 +67,7 @@ INLINE void map_row_begin(use u, map *m, ptrdiff_t row, char (*copies)[COPY_SIZE
     for (int j = 0; j < m->count; j++) {
         int i = m->operand[j];
         m->data[i] = m->tile->data[i] + row * m->tile->row_step[i];
-        if (m->move[i] > 0)
+        if (m->move[i] > 0 || (is_read(u, i) && reads_one(u, i)))
             continue;
         if (is_read(u, i))
             repeat(copies[i], m->data[i], size_of(u, m->tile, i));

@@ -220,6 +220,12 @@ INLINE VV load_mask(const char *p, ptrdiff_t some)
     return load_T(numbers);
 }
 
+/* Is one element enough of a repeated operand? */
+INLINE bool reads_one(use u, int i)
+{
+    return u.heavy && (storage_of(u, i) == STORED_T || storage_of(u, i) == STORED_MASK);
+}
+
 /* An operand that is repeated, in a loop that finds that out when it runs: copies have no order. */
 INLINE VV load_copies(use u, const vjpi_tile *tile, int i, const char *p)
 {
@@ -242,7 +248,7 @@ INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t som
     case STORED_WIDE:
         return load_mixed(tile->dtypes[i], p, some);
     case STORED_MASK:
-        return tile->repeated >> i & 1 ? load_copies(u, tile, i, p) : load_mask(p, some);
+        return tile->facts >> i & 1 ? load_mask(p, some) : (VV){ k(1), k(1) };
     case STORED_T:
         return some ? load_some_T(p, some) : load_T(p);
     }
@@ -322,7 +328,8 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrd
 {
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ROW_END && !tile->axis_inner && u.part < u.op->npasses) {
+        if (role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && !tile->axis_inner &&
+            u.part < u.op->npasses) {
             VV end = load(u, tile, i, data[i] + at * move[i], some);
             VV index = positions(tile, start);
             v = (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
@@ -347,7 +354,9 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
         const int place = i < u.op->nin ? i : i - u.op->nout;
         if (!is_read(u, i) || (role_of(u, i) == VJPI_KEPT && !(tile->facts & VJPI_IS_KEPT)))
             continue;
-        if (u.scalars && is_row_operand(u, i)) {
+        if (role_of(u, i) == VJPI_ROW_END) {
+            in_a[place] = in_b[place] = k(0); /* no formula uses it: before_end */
+        } else if (u.scalars && is_row_operand(u, i)) {
             in_a[place] = in_b[place] = k(scalars[i]);
         } else {
             VV v = u.heavy && move[i] == 0 ? load_copies(u, tile, i, data[i])

@@ -378,7 +378,14 @@ static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
             plan->array_of[i] = (uint8_t)plan->row_arrays++;
     plan->gathers = call->passes + 1 != 1u << (call->op->npasses - 1);
     for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        plan->gathers = plan->gathers || plan->array_of[i] != VJPI_NO_ARRAY;
+        if (plan->array_of[i] != VJPI_NO_ARRAY &&
+            (call->op->roles[i] != VJPI_ROW_END || vjpi_has(plan->facts, i)))
+            plan->gathers = true;
+}
+
+uint32_t vjpi_facts_of_kernels(const vjpi_call *call)
+{
+    return call->facts | (call->causal_dim >= 0 ? with_role(call->op, VJPI_ROW_END) : 0);
 }
 
 static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)

@@ -50,8 +50,8 @@ static int64_t rows_at_once(const vjpi_cpu_plan *plan, const vjpi_stage *stage,
     int64_t rows = NEAREST_CACHE / row_size < MOST_ROWS ? NEAREST_CACHE / row_size : MOST_ROWS;
     if (plan->kernels->row)
         rows = stage->capacity; /* the kernel itself takes them one by one */
-    if (stage->kept_rows > 0 && stage->kept_rows < rows)
-        rows = stage->kept_rows;
+    if (stage->kept_rows > 0) /* as much again is kept */
+        rows = stage->kept_rows < rows / 2 ? stage->kept_rows : rows / 2;
     return rows < 1 ? 1 : rows < stage->capacity ? rows : stage->capacity;
 }
 
@@ -102,6 +102,7 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     for (int64_t unit = begin; unit < end; unit++) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
         int64_t rows = tile.rows, most = rows_at_once(plan, stage, &tile);
+        tile.ahead = job->non_temporal ? most : 0;
         vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, &tile);
         keep_rows(plan, stage, room, &tile);
         int64_t row = 0;

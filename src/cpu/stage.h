@@ -122,6 +122,7 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     tile->dtypes = job->plan->dtypes;
     tile->constants = job->plan->constants;
     tile->repeated = 0;
+    tile->ahead = 0;
     if (job->plan->op->keeps) { /* something to read while nothing is kept */
         int32_t kept = vjpi_kept_operand(job->plan);
         tile->data[kept] = (char *)(uintptr_t)job->plan->constants;
@@ -130,7 +131,9 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     }
 }
 
-/* prepare.c: the stages of a call, and its workspace. */
+/* prepare.c: the stages of a call, and its workspace; its facts as kernels see them: rows of a causal
+ * call end early, whether or not the caller says where. */
+uint32_t vjpi_facts_of_kernels(const vjpi_call *call);
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
 
 /* map.c */
