@@ -52,11 +52,12 @@ static vjp_status run_without(trial *t, vjp_context *ctx, int32_t missing, left_
     return status;
 }
 
-/* The bits of the other outputs are those of the run with all of them, except for rows whose
- * columns need not be added: their sums may be in another order. */
+/* The bits of the other outputs are those of the run with all of them, except for rows whose columns are
+ * added: without the columns' sums a row's may be in another order, and without the first output, whose
+ * layout decides the order of the dims, so may the columns'. */
 static void check_others(const trial *t, trial_result all, int32_t missing)
 {
-    if (kind_has_rows(t->p.op) && vjp_op_tensor(t->p.op, missing)->flags & VJP_TENSOR_SUM) {
+    if (kind_has_rows(t->p.op) && kind_has_sums(t->p.op)) {
         trial others = *t;
         others.p.absent |= 1u << missing;
         trial_check(&others);
