@@ -28,7 +28,7 @@ typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t 
 typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
-    int choice, nin, nout, nvalues, npasses;
+    int choice, nin, nout, nsums, nvalues, npasses;
     bool mixed;
     uint8_t reductions[VJPI_MAX_PASSES];
 } signature;
@@ -50,13 +50,9 @@ INLINE bool is_max(use u) { return is_pass(u) && u.op->reductions[u.part] >= VJP
 /* The number of terms per element: for the values that a pass reduces, or for the SUM outputs. */
 INLINE int term_count(use u)
 {
-    int count = 0;
     if (is_pass(u))
         return VJPI_REDUCTIONS(u.op->reductions[u.part]);
-    EVERY
-    for (int i = 0; i < u.op->nout; i++)
-        count += u.sums && u.op->tensors[u.op->nin + i].role == VJPI_SUM;
-    return count;
+    return u.sums ? u.op->nsums : 0;
 }
 
 INLINE int role_of(use u, int i)
@@ -71,15 +67,15 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
-/* How many row values the passes before this part have made. */
+/* How many row values the passes before this part have made: all, if it is not a pass. Written without a
+ * loop, which would be copied into every kernel before it is unrolled. */
 INLINE int made_before(use u)
 {
-    int count = 0;
-    EVERY
-    for (int p = 0; p < VJPI_MAX_PASSES; p++)
-        if (p < u.part && p < u.op->npasses - 1)
-            count += VJPI_REDUCTIONS(u.op->reductions[p]);
-    return count;
+    _Static_assert(VJPI_MAX_PASSES == 4, "the last pass, and two before another one");
+    if (!is_pass(u))
+        return u.op->nvalues;
+    return (u.part > 0 ? VJPI_REDUCTIONS(u.op->reductions[0]) : 0) +
+           (u.part > 1 ? VJPI_REDUCTIONS(u.op->reductions[1]) : 0);
 }
 
 /* Is operand i read by this part, or written by it? */
