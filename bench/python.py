@@ -12,19 +12,13 @@ import time
 import numpy
 
 import vjp
+from timing import microseconds
 
 SIZE = 4096
 
 
-def best(call, calls=1000, batches=40):
-    """Microseconds per call."""
-    seconds = float("inf")
-    for _ in range(batches):
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        seconds = min(seconds, time.perf_counter() - start)
-    return seconds / calls * 1e6
+def best(call):
+    return microseconds(call, time.perf_counter, calls=1000, batches=40)
 
 
 def report(name, src, diff_dst, out):

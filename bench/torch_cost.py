@@ -9,29 +9,24 @@ import time
 
 import torch
 import vjp.torch
+from timing import microseconds
 from vjp.torch.table import OPERATORS
 
 aten, ops = torch.ops.aten, torch.ops.vjp
 
 
-def microseconds(call, batch=200, batches=150):
-    best = float("inf")
-    for _ in range(batches):
-        start = time.thread_time()
-        for _ in range(batch):
-            call()
-        best = min(best, (time.thread_time() - start) / batch)
-    return best * 1e6
+def best(call):
+    return microseconds(call, time.thread_time, calls=200, batches=150)
 
 
 def line(name, own, ours):
-    own, ours = microseconds(own), microseconds(ours)
+    own, ours = best(own), best(ours)
     print(f"| {name} | {own:.1f} | {ours:.1f} | {ours / own:.2f} |")
 
 
 def enabled(call):
     with vjp.torch.enabled():
-        return microseconds(call)
+        return best(call)
 
 
 def main():
@@ -54,9 +49,9 @@ def main():
         line("relu, no gradient recorded", lambda: torch.relu(x), lambda: ops.relu(x))
         line("relu, forward and backward", lambda: torch.autograd.grad(torch.relu(leaf), leaf, g),
              lambda: torch.autograd.grad(ops.relu(leaf), leaf, g))
-    before = {name: microseconds(call) for name, call in calls.items()}
+    before = {name: best(call) for name, call in calls.items()}
     for name, call in calls.items():
-        on, off = enabled(call), microseconds(call)
+        on, off = enabled(call), best(call)
         print(f"| {name}: enabled / disabled again | {before[name]:.1f} | {on:.1f} / {off:.1f} | "
               f"{on / before[name]:.2f} / {off / before[name]:.2f} |")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cases.c - see cases.h. A problem is drawn in order: shape, attributes, parameters' shape,
- * tensors, layouts, sharing. Layouts of outputs are one-to-one by construction; those of inputs need not be.
- */
+ * tensors, layouts, sharing. Layouts of outputs are one-to-one by construction; those of inputs need
+ * not be. */
 #include "cases.h"
 
 #include <string.h>

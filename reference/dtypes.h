@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtypes.h - the tests' own number formats, independent of the library's conversions.
  *
- * Every value of every dtype but the largest s64 is a double exactly, so tests hold elements as doubles. Rounding is
- * to nearest even, done on the long double by scaling its unit in the last place to 1. All of
- * this assumes that the calling thread rounds to nearest.
+ * Every value of every dtype but the largest s64 is a double exactly, so tests hold elements as
+ * doubles. Rounding is to nearest even, done on the long double by scaling its unit in the last
+ * place to 1. All of this assumes that the calling thread rounds to nearest.
  */
 #ifndef VJP_REFERENCE_DTYPES_H
 #define VJP_REFERENCE_DTYPES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.h - the operators' mathematics: forward functions as their definitions have them, one table
- * line per operator (forward/). Gradients are found by differentiating them (dual.h, answer.h); no formula of
- * the library is used. Where a derivative does not exist, the side taken is the one docs/operators/
- * states. */
+/* forward.h - the operators' mathematics: forward functions as their definitions have them, one
+ * table line per operator (forward/). Gradients are found by differentiating them (dual.h,
+ * answer.h); no formula of the library is used. Where a derivative does not exist, the side taken is
+ * the one docs/operators/ states. */
 
 /* One element and its row, as a forward function sees them. */
 typedef struct scene {

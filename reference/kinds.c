@@ -54,12 +54,32 @@ int kind_has_sums(const vjp_op_info *op)
     return 0;
 }
 
+int kind_reduces(const vjp_op_info *op)
+{
+    return kind_has_rows(op) || kind_has_sums(op);
+}
+
 int kind_has_params(const vjp_op_info *op)
 {
     for (int32_t t = 0; t < op->ninputs + op->noutputs; t++)
         if (kind_is_param(op, t))
             return 1;
     return 0;
+}
+
+static int is_alike(const vjp_op_info *op, const vjp_op_info *other)
+{
+    return op->ninputs == other->ninputs && op->noutputs == other->noutputs &&
+           kind_has_rows(op) == kind_has_rows(other) && kind_has_sums(op) == kind_has_sums(other) &&
+           kind_has_params(op) == kind_has_params(other);
+}
+
+int kind_is_first(const vjp_op_info *op)
+{
+    int32_t first = 0;
+    while (!is_alike(op, vjp_op_at(first)))
+        first++;
+    return vjp_op_at(first) == op;
 }
 
 int32_t kind_gradient(const vjp_op_info *op)

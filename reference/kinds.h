@@ -37,6 +37,13 @@ int kind_has_rows(const vjp_op_info *op);
 int kind_has_sums(const vjp_op_info *op);
 int kind_has_params(const vjp_op_info *op);
 
+/* kind_reduces - whether some result depends on many elements; otherwise the operator is a map. */
+int kind_reduces(const vjp_op_info *op);
+
+/* kind_is_first - whether no operator before it in the enumeration has as many tensors, and rows, sums
+ * and parameters or none alike. These are enough to test what does not depend on a formula. */
+int kind_is_first(const vjp_op_info *op);
+
 /* kind_is_param - whether tensor `index` is broadcast over the data. */
 int kind_is_param(const vjp_op_info *op, int32_t index);
 

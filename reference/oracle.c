@@ -2,8 +2,8 @@
 /* oracle.c - see oracle.h. */
 #include "oracle.h"
 
-#include <stdlib.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base.h"

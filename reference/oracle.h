@@ -2,8 +2,8 @@
 /* oracle.h - what the results should be, found independently of the library's formulas.
  *
  * The oracle knows the forward functions and differentiates them with dual numbers in long
- * double; sums are long double too, compensated. A new operator is a function and a line in forward/. The error
- * bounds are those that the library's enumeration states.
+ * double; sums are long double too, compensated. A new operator is a function and a line in
+ * forward/. The error bounds are those that the library's enumeration states.
  */
 #ifndef VJP_REFERENCE_ORACLE_H
 #define VJP_REFERENCE_ORACLE_H

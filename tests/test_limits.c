@@ -119,7 +119,7 @@ static void twelve_dims(void **state)
     const int64_t mixed[] = { 1, 2, 1, 3, 2, 1, 1, 3, 1, 2, 3, 1 };
     case_dtypes pairs[CASE_DTYPES];
     int32_t npairs = case_dtypes_of(op->name, pairs);
-    for (int32_t i = 0; i < npairs; i++) {
+    for (int32_t i = 0; i < npairs; i += unit_quick() ? npairs : 1) {
         check_shape(op, pairs[i], VJP_MAX_DIMS, twos, 313);
         check_shape(op, pairs[i], VJP_MAX_DIMS, mixed, 313);
     }
@@ -278,7 +278,7 @@ int main(void)
     size_t n = 0;
     isa_contexts_open(NULL);
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (int64_t i = 0; i < COUNT_OF(subjects); i++)
+        for (int64_t i = 0; i < COUNT_OF(subjects) && unit_tries(vjp_op_at(op)); i++)
             tests[n++] = unit_named(vjp_op_at(op)->name, subjects[i].name, subjects[i].test,
                                     vjp_op_at(op));
     int failures = _cmocka_run_group_tests("limits", tests, n, refusal_open, refusal_close);

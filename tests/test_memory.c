@@ -58,7 +58,7 @@ static void a_plan_is_one_allocation_and_a_run_none(void **state)
 {
     (void)state;
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (uint64_t number = 0; number < 40; number++) {
+        for (uint64_t number = 0; number < 40 && unit_tries(vjp_op_at(op)); number++) {
             counter c = { 0, 0 };
             vjp_context_options options = counted_options(&c);
             problem p = case_draw(vjp_op_at(op)->name, VJP_F32, VJP_F32, number);
@@ -88,7 +88,7 @@ static void a_run_does_not_call_malloc(void **state)
         skip();
     vjp_context *ctx = context_for_isa("scalar", &options);
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (uint64_t number = 0; number < 40; number++) {
+        for (uint64_t number = 0; number < 40 && unit_tries(vjp_op_at(op)); number++) {
             problem p = case_draw(vjp_op_at(op)->name, VJP_F16, VJP_F16, number);
             vjp_plan *plan = NULL;
             trial t;
@@ -291,7 +291,7 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (uint64_t number = 0; number < 6; number++) {
+        for (uint64_t number = 0; number < 6 && unit_tries(vjp_op_at(op)); number++) {
             counter c = { 0, 0 };
             vjp_context_options options = counted_options(&c);
             problem p = case_draw(vjp_op_at(op)->name, VJP_F16, VJP_F16, number);
@@ -301,21 +301,18 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
         }
 }
 
-static int has_sums(const vjp_op_info *op)
-{
-    return kind_has_rows(op) || kind_has_sums(op);
-}
-
 /* Sums across many rows and along one, so that both kinds need a workspace; a map needs none. */
 static void a_failed_workspace_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
-    const int64_t shapes[][2] = { { 5000, 64 }, { 1, 1 << 20 } };
+    const int64_t shapes[][2] = { { 5000, unit_quick() ? 32 : 64 },
+                                  { 1, unit_quick() ? 1 << 17 : 1 << 20 } };
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1; /* OpenMP ends the process where it cannot allocate */
     int64_t workspaces = 0;
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (int64_t s = 0; s < COUNT_OF(shapes) && has_sums(vjp_op_at(op)); s++) {
+        for (int64_t s = 0; s < COUNT_OF(shapes) && kind_reduces(vjp_op_at(op)) && unit_tries(vjp_op_at(op));
+             s++) {
             problem p = variant_problem(vjp_op_at(op), 0);
             problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], 1, &shapes[s][1]);
             int64_t calls = fail_each(&p, &options); /* context, plan, compute's own plan */
@@ -347,6 +344,8 @@ static void workspaces_are_small(void **state)
     vjp_context *ctx = context_for_isa("scalar", NULL);
     for (int32_t op = 0; op < vjp_op_count(); op++) {
         const char *name = vjp_op_at(op)->name;
+        if (!unit_tries(vjp_op_at(op)))
+            continue;
         for (uint64_t number = 0; number < 200; number++) {
             problem p = case_draw(name, VJP_BF16, VJP_F32, number);
             check_workspace_limit(&p, ctx);

@@ -42,6 +42,11 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
 static vjp_context *context_of(int32_t num_threads, vjp_parallel_for parallel_for)
 {
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
@@ -72,7 +77,8 @@ static int32_t living_threads(void)
     return count;
 }
 
-/* A team of this size runs, and OpenMP keeps its threads for the next run. */
+/* A team of this size runs, and OpenMP keeps its threads for the next run. Those of a larger team before
+ * it may live on. */
 static void check_run(int32_t num_threads)
 {
     problem p = problem_start("relu_backward");
@@ -81,9 +87,10 @@ static void check_run(int32_t num_threads)
     trial t;
     problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ ELEMENTS }, 0, NULL);
     trial_open(&t, &p, 0);
+    int32_t before = living_threads();
     trial_run(&t, ctx, 0xa5);
     trial_check(&t);
-    assert_in_range(living_threads(), team, team + STRANGERS);
+    assert_in_range(living_threads(), team, larger(before, team + STRANGERS));
     trial_close(&t);
     vjp_context_destroy(ctx);
 }
@@ -99,7 +106,7 @@ static void zero_is_what_openmp_offers_within_the_cpus(void **state)
 static void a_number_is_kept_up_to_the_limit(void **state)
 {
     (void)state;
-    const int32_t numbers[] = { 1, 2, 3, 7, 16, MOST, MOST + 1, 20000, INT32_MAX };
+    const int32_t numbers[] = { 16, 1, 2, 3, 7, 16, MOST, MOST + 1, 20000, INT32_MAX };
     for (int64_t i = 0; i < COUNT_OF(numbers); i++) {
         assert_int_equal(threads_of(numbers[i], NULL),
                          smaller(numbers[i], smaller(omp_get_thread_limit(), MOST)));

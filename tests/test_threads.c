@@ -263,7 +263,8 @@ static void a_stack_of_64_kib_is_enough(void **state)
         for (int64_t i = 0; i < busy.count; i++)
             run_on_a_small_stack(&busy.at[i].p, 0, ctx);
         for (int32_t op = 0; op < vjp_op_count(); op++)
-            run_cases_on_a_small_stack(vjp_op_at(op)->name, ctx);
+            if (unit_tries(vjp_op_at(op)))
+                run_cases_on_a_small_stack(vjp_op_at(op)->name, ctx);
         vjp_context_destroy(ctx);
     }
     shaped_free(&busy);

@@ -76,13 +76,28 @@ INLINE void line_move(use u, line *l, ptrdiff_t elements)
             l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
+/* Does operand i say where rows along the tile's n end? */
+INLINE bool ends_rows(use u, const vjpi_tile *tile, int i)
+{
+    return role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && tile->axis_inner;
+}
+
+INLINE bool ends_early(use u, const vjpi_tile *tile)
+{
+    bool ends = false;
+    EVERY
+    for (int i = 0; i < u.op->nin; i++)
+        ends = ends || ends_rows(u, tile, i);
+    return ends;
+}
+
 /* How many of the tile's n elements belong to a row that ends early. */
 INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
     ptrdiff_t n = tile->n;
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && tile->axis_inner) {
+        if (ends_rows(u, tile, i)) {
             T end;
             memcpy(&end, tile->data[i] + row * tile->row_step[i], sizeof(end));
             ptrdiff_t left = (ptrdiff_t)end - (ptrdiff_t)tile->index;
@@ -606,37 +621,28 @@ static __attribute__((noinline)) void across_heavy(const signature *op, int part
     across_body((use){ op, NULL, part, false, true, true }, tile);
 }
 
-INLINE void along_tile(const signature *op, formula *formula, int part, bool scalars, bool heavy,
-                       const vjpi_tile *tile)
+/* A block_function, for one operator and part: of a long formula, and of a short one. */
+INLINE void heavy_rows(const signature *op, formula *formula, int part, const vjpi_tile *tile,
+                       char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,
+                       bool non_temporal, VV *sums)
 {
-    if (heavy)
-        along_heavy(op, part, scalars, tile);
-    else
-        along_body((use){ op, formula, part, scalars, true, false }, tile);
-}
-
-INLINE void across_tile(const signature *op, formula *formula, int part, bool heavy,
-                        const vjpi_tile *tile)
-{
-    if (heavy)
-        across_heavy(op, part, tile);
-    else
-        across_body((use){ op, formula, part, false, true, false }, tile);
-}
-
-/* A block_function, for one operator and part. */
-INLINE void part_of_rows(const signature *op, formula *formula, int part, bool heavy,
-                         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows,
-                         ptrdiff_t n, bool non_temporal, VV *sums)
-{
-    const use u = { op, formula, part, false, heavy, heavy };
+    const use u = { op, formula, part, false, true, true };
     operands o = block_operands(u, tile, data);
-    if (!heavy && is_pass(u))
-        return; /* short formulas are inlined there */
     for (; rows > 0; rows--, start += tile->axis_row) {
-        if (heavy)
-            heavy_line(u, tile, &o, start, n, non_temporal, sums);
-        else if (non_temporal)
+        heavy_line(u, tile, &o, start, n, non_temporal, sums);
+        if (rows > 1)
+            next_row(u, tile, &o);
+    }
+}
+
+INLINE void light_rows(const signature *op, formula *formula, int part, const vjpi_tile *tile,
+                       char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,
+                       bool non_temporal)
+{
+    const use u = { op, formula, part, false, false, false };
+    operands o = block_operands(u, tile, data);
+    for (; rows > 0; rows--, start += tile->axis_row) {
+        if (non_temporal)
             light_line(u, tile, &o, start, n, true);
         else
             light_line(u, tile, &o, start, n, false);

@@ -180,20 +180,26 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         if (needed)                                                         \
             call;                                                           \
     }
+/* Long and short formulas are told apart here, not in an inlined function, so that the compiler does not
+ * inline both bodies only to drop one: that was a third of its time. */
+#define USE(name, part, scalars) ((use){ op, name##_formula, part, scalars, true, false })
 #define PASS(name, part, variant)                                                                 \
     KERNEL(name, along##part, variant, part < name##_npasses,                                     \
-           along_tile(op, name##_formula, part, part < name##_npasses - 1, name##_nheavy > 0, tile))              \
+           name##_nheavy > 0 ? along_heavy(op, part, part < name##_npasses - 1, tile)             \
+                             : along_body(USE(name, part, part < name##_npasses - 1), tile))      \
     KERNEL(name, across##part, variant, part < name##_npasses,                                    \
-           across_tile(op, name##_formula, part, name##_nheavy > 0, tile))
+           name##_nheavy > 0 ? across_heavy(op, part, tile)                                       \
+                             : across_body(USE(name, part, false), tile))
 #define BLOCK_OF(name, part_name, part, variant, needed)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,   \
         bool non_temporal, VV *sums)                                                              \
     {                                                                                             \
         static const signature *const op = &NAME(name, signature, variant);                       \
-        if (needed)                                                                               \
-            part_of_rows(op, name##_formula, part, name##_nheavy > 0, tile, data, start, rows, n, \
-                         non_temporal, sums);                                                     \
+        if ((needed) && name##_nheavy > 0)                                                        \
+            heavy_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal, sums); \
+        else if ((needed) && part >= name##_npasses - 1) /* other passes have it inlined */       \
+            light_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal);       \
     }
 #define BLOCKS(name, variant)                                                                  \
     BLOCK_OF(name, block0, 0, variant, true)                                                   \
@@ -215,25 +221,26 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     static const signature NAME(name, signature, variant);                                       \
     BLOCKS(name, variant)                                                                        \
     static const signature NAME(name, signature, variant) = {                                    \
-        NAME(name, blocks, variant), name##_tensors, choice, name##_nin,         \
-        sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nvalues,         \
-        name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, mixed,                \
+        NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                         \
+        sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,           \
+        name##_nvalues, name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, mixed, \
         { 0 __VA_ARGS__ }                                                                        \
     };                                                                                           \
     PASS(name, 0, variant)                                                                       \
     PASS(name, 1, variant)                                                                       \
     PASS(name, 2, variant)                                                                       \
     PASS(name, 3, variant)                                                                       \
-    KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, name##_nends > 0, tile))      \
-    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy, row_tile(op, name##_formula, tile))         \
+    KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, tile))                        \
+    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy,                             \
+           row_tile(op, name##_formula, tile))                                                   \
     LETS_OF(name, 0, variant)                                                                    \
     LETS_OF(name, 1, variant)                                                                    \
     LETS_OF(name, 2, variant)                                                                    \
     LETS_OF(name, 3, variant)                                                                    \
-    KERNEL(name, per_row, variant, name##_nper_row > 0, map_tile(op, PER_ROWS, false, tile))
+    KERNEL(name, per_row, variant, name##_nper_row > 0, map_tile(op, PER_ROWS, tile))
 #define LETS_OF(name, part, variant)                                                              \
     KERNEL(name, lets##part, variant, name##_nlets > 0 && part < name##_npasses,                  \
-           map_tile(op, LETS + part, false, tile))
+           map_tile(op, LETS + part, tile))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define ROWLET(...) +VJPI_LET

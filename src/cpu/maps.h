@@ -76,14 +76,13 @@ INLINE void map_row_begin(use u, map *m, ptrdiff_t row, char (*copies)[COPY_SIZE
 }
 
 /* The FULL or PER_ROW outputs of a tile. */
-static __attribute__((noinline)) void map_tile(const signature *op, int part, bool ends,
-                                               const vjpi_tile *tile)
+static __attribute__((noinline)) void map_tile(const signature *op, int part, const vjpi_tile *tile)
 {
     _Alignas(64) char copies[VJPI_MAX_OPERANDS][COPY_SIZE];
     const use u = { op, NULL, part, false, false, true };
     map m;
     map_begin(&m, u, tile);
-    if (!ends && !tile->non_temporal && !m.repeats) {
+    if (!ends_early(u, tile) && !tile->non_temporal && !m.repeats) {
         m.block(tile, tile->data, 0, tile->rows, tile->n, false, NULL);
         return;
     }

@@ -28,7 +28,7 @@ typedef void block_function(const vjpi_tile *tile, char *const *data, ptrdiff_t 
 typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
-    int choice, nin, nout, nvalues, nlets, npasses;
+    int choice, nin, nout, nsums, nvalues, nlets, npasses;
     bool keeps, indexed, mixed;
     uint16_t passes[VJPI_MAX_PASSES]; /* limits.h */
 } signature;
@@ -61,13 +61,9 @@ INLINE bool is_max(use u) { return is_pass(u) && VJPI_IS_MAX(u.op->passes[u.part
 /* The number of terms per element: for the values that a pass reduces, or for the SUM outputs. */
 INLINE int term_count(use u)
 {
-    int count = 0;
     if (is_pass(u))
         return VJPI_REDUCTIONS(u.op->passes[u.part]);
-    EVERY
-    for (int i = 0; i < u.op->nout; i++)
-        count += u.sums && u.op->tensors[u.op->nin + i].role == VJPI_SUM;
-    return count;
+    return u.sums ? u.op->nsums : 0;
 }
 
 INLINE int role_of(use u, int i)
@@ -84,25 +80,23 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
-/* How many row values the passes before this part have made, and how many ROWLETs precede pass `end`. */
-INLINE int made_before(use u)
+/* How many row values the passes before pass `end` have made, and how many ROWLETs precede them. Written
+ * without loops, which would be copied into every kernel before they are unrolled. */
+INLINE int values_before(use u, int end)
 {
-    int count = 0, end = is_lets(u) ? u.part - LETS : u.part;
-    EVERY
-    for (int p = 0; p < VJPI_MAX_PASSES; p++)
-        if (p < end && p < u.op->npasses - 1)
-            count += VJPI_REDUCTIONS(u.op->passes[p]);
-    return count;
+    _Static_assert(VJPI_MAX_PASSES == 4, "the last pass, and three before it");
+    if (end >= u.op->npasses - 1)
+        return u.op->nvalues;
+    return (end > 0 ? VJPI_REDUCTIONS(u.op->passes[0]) : 0) +
+           (end > 1 ? VJPI_REDUCTIONS(u.op->passes[1]) : 0);
 }
 
 INLINE int lets_before(use u, int end)
 {
-    int count = 0;
-    EVERY
-    for (int p = 0; p < VJPI_MAX_PASSES; p++)
-        if (p < end && p < u.op->npasses)
-            count += VJPI_LETS(u.op->passes[p]);
-    return count;
+    if (end >= u.op->npasses)
+        return u.op->nlets;
+    return (end > 0 ? VJPI_LETS(u.op->passes[0]) : 0) + (end > 1 ? VJPI_LETS(u.op->passes[1]) : 0) +
+           (end > 2 ? VJPI_LETS(u.op->passes[2]) : 0);
 }
 
 /* The pass that makes the value of KEEP. */
@@ -116,7 +110,7 @@ INLINE bool is_read(use u, int i)
         return u.part < u.op->npasses && !makes_kept(u);
     if (let >= 0)
         return let < lets_before(u, is_lets(u) ? u.part - LETS : u.part + 1);
-    return i < u.op->nin || (value >= 0 && value < made_before(u));
+    return i < u.op->nin || (value >= 0 && value < values_before(u, is_lets(u) ? u.part - LETS : u.part));
 }
 
 INLINE bool is_written(use u, int i)

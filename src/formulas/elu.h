@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elu.h - scale * x right of 0, steep * (exp(input_scale * x) - 1) left of it, steep being scale * alpha.
- * Part of formulas.h. */
+/* elu.h - scale * x right of 0, steep * (exp(input_scale * x) - 1) left of it, steep being
+ * scale * alpha. Part of formulas.h. */
 
 /* Where input_scale * x > LATE_EXP, or x is NaN. */
 RARE V elu_late(parts v, V steep)
@@ -24,7 +24,8 @@ INLINE V elu_of(V x, V scale, parts steep, V slope, V input_scale, V input_scale
     return pick(right, scale * x, left);
 }
 
-/* Where the power of two is to be applied last, x is infinite or NaN, or the slope at 0 is far from 1. */
+/* Where the power of two is to be applied last, x is infinite or NaN, or the slope at 0 is far
+ * from 1. */
 RARE V elu_vjp_late(V x, parts v, V dy, V slope)
 {
     V z, t = at_most(at_least(v.high, k(-FURTHEST_OF_TWO)), k(FURTHEST_OF_TWO));

@@ -109,8 +109,8 @@ INLINE V exp_reduced(V r)
     return POLYNOMIAL(r, c);
 }
 
-/* t + low - n * ln(2), |t| <= FURTHEST_OF_TWO, rounded once, with n such that this is at most ln(2) / 2 to both
- * sides of 0, and z = n + MAGIC. */
+/* t + low - n * ln(2), |t| <= FURTHEST_OF_TWO, rounded once, with n such that this is at most
+ * ln(2) / 2 to both sides of 0, and z = n + MAGIC. */
 INLINE V reduced_parts(V t, V low, V *z)
 {
     *z = muladd(t, k(LOG2_E), k(MAGIC));

@@ -81,8 +81,8 @@ INLINE V gelu_tanh_slope_near_root(V t)
     return muladd(t, k(first), t * POLYNOMIAL(t, c));
 }
 
-/* The slope at -a, with e = exp(-2u): scaled * (1 + e - w) / (1 + e)^2, w = 2u' a. `scaled` is e, or what
- * is left of it if its power of two is to be applied last. */
+/* The slope at -a, with e = exp(-2u): scaled * (1 + e - w) / (1 + e)^2, w = 2u' a. `scaled` is e,
+ * or what is left of it if its power of two is to be applied last. */
 INLINE V gelu_tanh_bend(V a, V e, V scaled)
 {
     V w = muladd(a * a, k(GELU_W2), k(GELU_W1_HIGH));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mish.h - x * tanh(log(1 + exp(x))) as a quotient of polynomials in e = exp(-|x|). Part of formulas.h. */
+/* mish.h - x * tanh(log(1 + exp(x))) as a quotient of polynomials in e = exp(-|x|). Part of
+ * formulas.h. */
 
 #if VJPI_COMPUTE_F64
 #define MISH_ROOT_HIGH (-0x1.31432c0d12d84p+0)

@@ -98,7 +98,7 @@ static void list_jobs(void)
                 problem p = variant_problem(vjp_op_at(o), v);
                 if (!kind_has_rows(p.op))
                     add_elementwise(&p, all_dtypes[d]);
-                if (kind_has_rows(p.op) || kind_has_sums(p.op))
+                if (kind_reduces(p.op))
                     add_sums(&p, all_dtypes[d]);
             }
     for (int i = 0; i < PARTS; i++) {

@@ -415,26 +415,12 @@ static int is_wanted(const char *op, int argc, char **argv)
     return !named || found;
 }
 
-/* The first operator with as many tensors and with rows or sums alike: large indices do not depend on
- * the formula. */
-static int is_first_of_its_kind(int32_t index)
-{
-    const vjp_op_info *op = vjp_op_at(index);
-    for (int32_t i = 0; i < index; i++) {
-        const vjp_op_info *other = vjp_op_at(i);
-        if (other->ninputs == op->ninputs && other->noutputs == op->noutputs &&
-            kind_has_rows(other) == kind_has_rows(op) && kind_has_sums(other) == kind_has_sums(op))
-            return 0;
-    }
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
     int quick = argc > 1 && !strcmp(argv[1], "--quick");
     int64_t wrong = 0;
     for (int32_t op = 0; op < vjp_op_count(); op++) {
-        if (quick && !is_first_of_its_kind(op))
+        if (quick && !kind_is_first(vjp_op_at(op)))
             continue;
         for (int64_t size = 0; size < (quick ? 1 : COUNT_OF(counts)); size++)
             for (int layout = 0; layout < (quick ? 1 : LAYOUTS); layout++)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds.h"
+
 void unit_assert_status(vjp_status wanted, vjp_status got, const char *reason, const char *file,
                         int line)
 {
@@ -30,4 +32,9 @@ struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFu
 int unit_quick(void)
 {
     return getenv("VJP_TEST_QUICK") != NULL;
+}
+
+int unit_tries(const vjp_op_info *op)
+{
+    return !unit_quick() || kind_is_first(op);
 }

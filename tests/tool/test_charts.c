@@ -8,6 +8,7 @@
 
 #include "bench_report.h"
 #include "chart.h"
+#include "plot.h"
 #include "unit.h"
 
 enum {
@@ -112,6 +113,67 @@ static void a_mark_does_not_run_through_a_figure(void **state)
     }
 }
 
+/* ---- curves -------------------------------------------------------------------------------- */
+
+static char *plot_of(const vjp_op_info *op)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    plot_write(file, op);
+    return text_of(file);
+}
+
+/* A pole would take the frame with it. */
+static void plots_have_only_finite_coordinates(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        char *page = plot_of(vjp_op_at(i));
+        if (strstr(page, "nan") || strstr(page, "inf"))
+            fail_msg("%s has a coordinate that is not a number", vjp_op_at(i)->name);
+        free(page);
+    }
+}
+
+/* How many points of a page's lines are joined to no other, and so cannot be seen. */
+static int points_alone(const char *page)
+{
+    int alone = 0;
+    for (const char *at = page; (at = strchr(at, 'M')) != NULL; at++) {
+        size_t point = strspn(at + 1, "-.,0123456789");
+        alone += point > 0 && (at[1 + point] == 'M' || at[1 + point] == '\'');
+    }
+    return alone;
+}
+
+/* A point may be alone where a function jumps to it and on, as the sign of src does at 0. */
+static void steep_curves_are_drawn(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        char *page = plot_of(vjp_op_at(i));
+        if (points_alone(page) > 1)
+            fail_msg("%s: %d points are alone", vjp_op_at(i)->name, points_alone(page));
+        free(page);
+    }
+}
+
+static void an_infinite_value_is_a_gap(void **state)
+{
+    (void)state;
+    static chart c = { .title = "title", .unit = "x" };
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    chart_add(&c, "dst", false, 1, 1);
+    chart_add(&c, "dst", false, 2, (double)INFINITY);
+    chart_add(&c, "dst", false, 3, 2);
+    chart_file(file, &c);
+    char *page = text_of(file);
+    assert_null(strstr(page, "inf"));
+    assert_null(strstr(page, "nan"));
+    free(page);
+}
+
 /* ---- figures ------------------------------------------------------------------------------- */
 
 /* A share is the median over the rounds, which the medians' quotient need not be. */
@@ -212,6 +274,9 @@ int main(void)
         cmocka_unit_test(a_label_is_not_cut_off),
         cmocka_unit_test(a_long_reason_is_shortened),
         cmocka_unit_test(a_mark_does_not_run_through_a_figure),
+        cmocka_unit_test(plots_have_only_finite_coordinates),
+        cmocka_unit_test(steep_curves_are_drawn),
+        cmocka_unit_test(an_infinite_value_is_a_gap),
         cmocka_unit_test(a_share_is_that_of_the_line),
         cmocka_unit_test(every_dtype_has_its_ceiling),
         cmocka_unit_test(colours_can_be_told_apart),

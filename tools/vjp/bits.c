@@ -305,13 +305,12 @@ int64_t check_bits(checks *c, bool dry)
     }
     for (int32_t i = 0; i < vjp_op_count(); i++) {
         const vjp_op_info *op = vjp_op_at(i);
-        bool sums = kind_has_rows(op) || kind_has_sums(op);
         case_dtypes pairs[CASE_DTYPES];
         int32_t npairs = case_dtypes_of(op->name, pairs);
         planned += npairs;
         for (int32_t d = 0; d < npairs && !dry && !c->device.error; d++)
             check_operator(c, op, pairs[d],
-                           c->device.cuda ? &device : sums && !c->quick ? &all : &few);
+                           c->device.cuda ? &device : kind_reduces(op) && !c->quick ? &all : &few);
     }
     close_cpus(&few);
     close_cpus(&all);

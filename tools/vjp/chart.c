@@ -49,7 +49,7 @@ void chart_add(chart *c, const char *name, bool dashed, double x, double y)
         s->y[at] = s->y[at - 1];
     }
     s->x[at] = x;
-    s->y[at] = y;
+    s->y[at] = isfinite(y) ? y : NAN;
 }
 
 /* What the axes span, and where a point goes. */
@@ -240,6 +240,8 @@ static void write_series(FILE *page, const chart *c, const series *s, const fram
 {
     write_line(page, s, f);
     for (int p = 0; p < s->count && has_markers(s); p++) {
+        if (isnan(s->y[p]))
+            continue;
         write_marker(page, s, place_x(f, s->x[p]), place_y(f, s->y[p]));
         fprintf(page, "<title>%.4g%s%s</title></path>\n", s->y[p], c->measure ? " " : "",
                 c->measure ? c->measure : "");

@@ -3,6 +3,7 @@
  * here knows an operator: all of it is in the enumeration and in the oracle's table. See plot.h. */
 #include "plot.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,29 +72,67 @@ static void compute(plot *of)
         broken("%s: %s", p->op->name, reason);
 }
 
-/* No activation is as steep as 4 but where it jumps: there the line is interrupted. */
-static void add_curve(chart *c, const char *name, bool dashed, const double *x, const double *y)
+/* Whether y jumps between i - 1 and i: a step of more than 4 per unit, and several times as large as one
+ * beside it. Where a curve is merely steep, neighbouring steps are alike. */
+static bool jumps(const double *y, int64_t i)
 {
+    double step = fabs(y[i] - y[i - 1]);
+    double before = i > 1 ? fabs(y[i - 1] - y[i - 2]) : step;
+    double after = i + 1 < CURVE ? fabs(y[i + 1] - y[i]) : step;
+    return step > 4.0 / PER_UNIT && (step > 4 * before || step > 4 * after);
+}
+
+/* The point between i - 1, which is in sight, and i, which is not, or the reverse, where the curve
+ * leaves what is in sight. A curve that becomes infinite leaves it straight up or down. */
+static void add_edge(chart *c, const char *name, bool dashed, const double *x, const double *y, int64_t i,
+                     double reach)
+{
+    int64_t in = fabs(y[i]) <= reach ? i : i - 1, out = in == i ? i - 1 : i;
+    double edge = copysign(reach, y[out]), share = (edge - y[in]) / (y[out] - y[in]);
+    if (!isnan(y[out]))
+        chart_add(c, name, dashed, x[in] + share * (x[out] - x[in]), edge);
+}
+
+/* The line is interrupted where it jumps and where it is beyond `reach`. */
+static void add_curve(chart *c, const char *name, bool dashed, const double *x, const double *y, double reach)
+{
+    bool was_seen = false;
     for (int64_t i = 0; i < CURVE; i++) {
-        if (i > 0 && fabs(y[i] - y[i - 1]) > 4.0 / PER_UNIT)
+        bool seen = fabs(y[i]) <= reach;
+        if (i > 0 && seen && was_seen && jumps(y, i))
             chart_add(c, name, dashed, (x[i - 1] + x[i]) / 2, NAN);
-        chart_add(c, name, dashed, x[i], y[i]);
+        if (i > 0 && seen != was_seen)
+            add_edge(c, name, dashed, x, y, i, reach);
+        chart_add(c, name, dashed, x[i], seen ? y[i] : NAN);
+        was_seen = seen;
     }
 }
 
-/* The forward of a gradient comes last, dashed: where it covers the gradient both are seen. */
+static bool has_pole(const double *y)
+{
+    for (int64_t i = 0; i < CURVE; i++)
+        if (isinf(y[i]))
+            return true;
+    return false;
+}
+
+/* Of operators with a pole as much is shown as of src; of others, all. The forward of a gradient comes
+ * last, dashed: where it covers the gradient both are seen. */
 static void add_curves(chart *c, const plot *of)
 {
     const vjp_op_info *op = of->p.op;
     const double *x = of->values[0];
-    double forward[CURVE];
-    for (int32_t t = op->ninputs; t < of->p.ntensors; t++)
-        add_curve(c, vjp_op_tensor(op, t)->name, false, x, of->values[t]);
-    if (kind_gradient(op) < 0)
-        return;
-    for (int64_t i = 0; i < CURVE; i++)
+    double forward[CURVE] = { 0 };
+    bool has_forward = kind_gradient(op) >= 0, pole = false;
+    for (int64_t i = 0; i < CURVE && has_forward; i++)
         forward[i] = (double)oracle_forward(&of->p, x[i], SLOPE);
-    add_curve(c, "dst", true, x, forward);
+    for (int32_t t = op->ninputs; t < of->p.ntensors; t++)
+        pole |= has_pole(of->values[t]);
+    double reach = pole || has_pole(forward) ? REACH : DBL_MAX;
+    for (int32_t t = op->ninputs; t < of->p.ntensors; t++)
+        add_curve(c, vjp_op_tensor(op, t)->name, false, x, of->values[t], reach);
+    if (has_forward)
+        add_curve(c, "dst", true, x, forward, reach);
 }
 
 static void add_row(chart *c, const plot *of, int32_t tensor, bool dashed)
