@@ -175,12 +175,41 @@ static bool is_normal_f32(double v)
         return NULL;                                                                       \
     }
 #include "ops.def"
+
+/* Sixth: which calls a table may serve. */
+#define HINT SKIP_ATTR
+#define CHOICE CHOSEN
+#define MODE CHOSEN
+#define FLAG FACT
+#define WORD FACT
+#define REAL VALUE
+#define NEEDED VALUE
+#define AXIS SKIP_ATTR
+#define AXES SKIP_ATTR
+#define FORMAT SKIP_ATTR
+#define CHANNELS SKIP_ATTR
+#define CAUSAL SKIP_ATTR
+#define IGNORE VALUE
+#define DERIVED(name, ...)             \
+    const double name = (__VA_ARGS__); \
+    (void)name;
+#define LOOKUP(...) found = (__VA_ARGS__);
+#define OP(name, title, formula, inputs, attributes, outputs, bounds)                         \
+    static bool name##_has_lookup(const double *values, int choice, uint32_t facts)           \
+    {                                                                                         \
+        int attr = 0;                                                                         \
+        bool found = false;                                                                   \
+        attributes                                                                            \
+        (void)attr, (void)values, (void)choice, (void)facts;                                  \
+        return found;                                                                         \
+    }
+#include "ops.def"
 #undef SKIP_ATTR
 #undef FACT
 #undef CHOSEN
 #undef VALUE
 
-/* Sixth: what the loops support. */
+/* Seventh: what the loops support. */
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)                           \
     _Static_assert(LENGTH(name##_tensors) <= VJPI_MAX_TENSORS, #name ": too many tensors");     \
     _Static_assert(LENGTH(name##_attrs) - 1 <= VJPI_MAX_ATTRS, #name ": too many attributes");  \
@@ -202,7 +231,7 @@ static bool is_normal_f32(double v)
         LENGTH(name##_bounds) },                                                  \
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
       VJPI_FORMULA_##name, name##_npasses, name##_nvalues, { 0 outputs },         \
-      name##_nindex > 0, name##_needs, name##_settle },
+      name##_nindex > 0, name##_needs, name##_settle, name##_has_lookup },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

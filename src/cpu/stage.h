@@ -11,11 +11,16 @@
 #define VJPI_MAX_STAGES 10
 #define VJPI_MAX_NESTS 3
 
+#define VJPI_MAX_LOOKUPS 32 /* tables of a context: up to 8 MiB */
+
+typedef struct vjpi_lookup_entry vjpi_lookup_entry;
+
 /* The CPU's part of a context. */
 typedef struct vjpi_cpu_context {
     const vjpi_isa *isa;  /* whose kernels run */
     int64_t cache_size;   /* bytes of the last-level cache */
     int32_t most_threads; /* of a team of OpenMP */
+    _Atomic(vjpi_lookup_entry *) lookups[VJPI_MAX_LOOKUPS]; /* lookup.c; only ever added to */
 } vjpi_cpu_context;
 
 static inline const vjpi_cpu_context *vjpi_cpu_state(const vjp_context *ctx)
@@ -75,6 +80,7 @@ typedef struct vjpi_cpu_plan {
     int64_t arrays_size, rooms_size;         /* bytes in the workspace: row arrays, task buffers */
     int64_t segments_size;                   /* the same: segments */
     bool non_temporal;                       /* more data than the caches hold */
+    const vjpi_lookup *lookup;               /* the context's; NULL: the formula is used */
 } vjpi_cpu_plan;
 
 #define VJPI_NO_ARRAY 255
@@ -109,11 +115,16 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     tile->passes = job->plan->passes;
     tile->dtypes = job->plan->dtypes;
     tile->constants = job->plan->constants;
+    tile->lookup = job->plan->lookup;
     tile->repeated = 0;
 }
 
 /* prepare.c: the stages of a call, and its workspace. */
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
+
+/* lookup.c: replace the plan's formula by a table, if that pays; free the tables of a context. */
+void vjpi_lookup_attach(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *plan);
+void vjpi_lookups_free(vjp_context *ctx);
 
 /* map.c */
 vjpi_stage_run vjpi_map_units;
