@@ -226,7 +226,7 @@ static void tables_have_the_bits_of_formulas(void **state)
 static void a_rare_input_may_be_anywhere(void **state)
 {
     static const call c = { "gelu_backward", 0, { { 0 } }, 1 };
-    enum { N = 8192 + 77 };
+    enum { N = 16384 + 77 };
     counter count = { 0 };
     vjp_context *ctx = default_context(&count);
     (void)state;

@@ -28,8 +28,8 @@ typedef struct vjpi_lookup {
     vjpi_kernel *formula;
 } vjpi_lookup;
 
-#define VJPI_LOOKUP_COUNT 65536
-
+/* rows x n elements of each operand. The stages fill it in: what is the same in all tiles of a job
+ * first (vjpi_first_tile), the rest for each tile. */
 struct vjpi_tile {
     ptrdiff_t rows, n;
     char *data[VJPI_MAX_OPERANDS];

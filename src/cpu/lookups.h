@@ -3,22 +3,19 @@
  *
  * One copy for all operators, and their bits: the table was filled by their formula, and where it
  * has no answer the formula is called. Entries are loaded one by one: on Zen 4 that is faster than
- * gathers (docs/notebook-cpu.md). */
+ * gathers. So many loads per element leave few cache lines in flight, hence the prefetching
+ * (docs/notebook-cpu.md). */
 #if VJPI_COMPUTE_F64
 #define LOOKUP_KERNEL(kind) NULL
 #else
 #define LOOKUP_KERNEL(kind) SIZE == 2 ? NAME(lookup, kind, ) : NULL
 
 /* The table's entries for a pair, in the order of the dtype's pairs. */
-INLINE VV factors(const T *entries, const uint16_t *x)
+INLINE VV factors(const T *entries, const bits16 *x)
 {
-    T found[PAIR];
-    EVERY
-    for (int i = 0; i < LANES; i++) {
-        found[i] = entries[x[BY_PARITY ? 2 * i : i]];
-        found[i + LANES] = entries[x[BY_PARITY ? 2 * i + 1 : i + LANES]];
-    }
-    return LOAD_T(found);
+    if (BY_PARITY)
+        return (VV){ look_up(entries, x, 2), look_up(entries, x + 1, 2) };
+    return (VV){ look_up(entries, x, 1), look_up(entries, x + LANES, 1) };
 }
 
 /* n elements by the formula; the operands are dense here. */
@@ -36,9 +33,12 @@ RARE void by_formula(const vjpi_tile *tile, char *x, char *dy, char *dx, ptrdiff
 INLINE void product_pair(const vjpi_tile *tile, char *x, char *dy, char *dx, ptrdiff_t some,
                          bool non_temporal)
 {
-    uint16_t bits[PAIR] = { 0 };
-    memcpy(bits, x, (size_t)(some ? some : PAIR) * SIZE);
-    VV factor = factors(tile->lookup->entries, bits);
+    bits16 copy[PAIR];
+    if (some) { /* entries past the end: any that is there */
+        memset(copy, 0, sizeof(copy));
+        memcpy(copy, x, (size_t)some * SIZE);
+    }
+    VV factor = factors(tile->lookup->entries, some ? copy : (const bits16 *)(void *)x);
     if (__builtin_expect(!all(both(eq(factor.a, factor.a), eq(factor.b, factor.b))), 0)) {
         by_formula(tile, x, dy, dx, some ? some : PAIR);
         return;
@@ -53,19 +53,50 @@ INLINE void product_pair(const vjpi_tile *tile, char *x, char *dy, char *dx, ptr
         STORE(dx, v);
 }
 
-INLINE void value_pair(const vjpi_tile *tile, const char *x, char *y, ptrdiff_t some,
-                       bool non_temporal)
+INLINE void product_line(const vjpi_tile *tile, const operands *o, ptrdiff_t n, bool non_temporal)
 {
+    ptrdiff_t at = 0;
+    for (; at + PAIR <= n; at += PAIR) {
+        char *x = o->data[0] + at * o->move[0], *dy = o->data[1] + at * o->move[1];
+        fetch((uintptr_t)x + FETCH_AHEAD);
+        fetch((uintptr_t)dy + FETCH_AHEAD);
+        product_pair(tile, x, dy, o->data[2] + at * SIZE, 0, non_temporal);
+    }
+    if (at < n)
+        product_pair(tile, o->data[0] + at * o->move[0], o->data[1] + at * o->move[1],
+                     o->data[2] + at * SIZE, n - at, false);
+}
+
+INLINE eight eight_values(const uint16_t *entries, const char *src)
+{
+    const bits16 *x = (const bits16 *)(const void *)src;
+    return (eight){ entries[x[0]], entries[x[1]], entries[x[2]], entries[x[3]],
+                    entries[x[4]], entries[x[5]], entries[x[6]], entries[x[7]] };
+}
+
+INLINE void value_line(const vjpi_tile *tile, const operands *o, ptrdiff_t n, bool non_temporal)
+{
+    enum { LINE = CACHE_LINE / SIZE };
     const uint16_t *entries = tile->lookup->entries;
-    uint16_t bits[PAIR] = { 0 }, found[PAIR];
-    memcpy(bits, x, (size_t)(some ? some : PAIR) * SIZE);
-    EVERY
-    for (int i = 0; i < PAIR; i++)
-        found[i] = entries[bits[i]];
-    if (non_temporal && !some)
-        STREAM(y, LOAD(found)); /* there and back: the same bits */
-    else
-        memcpy(y, found, (size_t)(some ? some : PAIR) * SIZE);
+    const ptrdiff_t move = o->move[0];
+    const char *x = o->data[0];
+    char *y = o->data[1];
+    ptrdiff_t at = 0;
+    for (; at + LINE <= n; at += LINE) {
+        fetch((uintptr_t)(x + at * move) + FETCH_AHEAD);
+        EVERY
+        for (int i = 0; i < LINE; i += 8) {
+            eight found = eight_values(entries, x + (at + i) * move);
+            if (non_temporal)
+                stream_eight(y + (at + i) * SIZE, found);
+            else
+                memcpy(y + (at + i) * SIZE, &found, sizeof(found));
+        }
+    }
+    for (; at < n; at++) {
+        const bits16 *one = (const bits16 *)(const void *)(x + at * move);
+        memcpy(y + at * SIZE, &entries[*one], SIZE);
+    }
 }
 
 /* A block_function for either kind. */
@@ -75,15 +106,14 @@ INLINE void lookup_rows(const signature *op, const vjpi_tile *tile, char *const 
     const use u = { op, NULL, 0, false, false, true };
     operands o = block_operands(u, tile, data);
     for (; rows > 0; rows--) {
-        for (ptrdiff_t at = 0; at < n; at += PAIR) {
-            ptrdiff_t some = n - at < PAIR ? n - at : 0;
-            char *first = o.data[0] + at * o.move[0];
-            if (op->nin == 1)
-                value_pair(tile, first, o.data[1] + at * SIZE, some, non_temporal);
-            else
-                product_pair(tile, first, o.data[1] + at * o.move[1], o.data[2] + at * SIZE, some,
-                             non_temporal);
-        }
+        if (op->nin == 1 && non_temporal)
+            value_line(tile, &o, n, true);
+        else if (op->nin == 1)
+            value_line(tile, &o, n, false);
+        else if (non_temporal)
+            product_line(tile, &o, n, true);
+        else
+            product_line(tile, &o, n, false);
         if (rows > 1)
             next_row(u, tile, &o);
     }

@@ -6,21 +6,18 @@
 #ifndef VJPI_STAGE_H
 #define VJPI_STAGE_H
 
+#include "core/lookup.h"
 #include "cpu/nest.h"
 
 #define VJPI_MAX_STAGES 10
 #define VJPI_MAX_NESTS 3
-
-#define VJPI_MAX_LOOKUPS 32 /* tables of a context: up to 8 MiB */
-
-typedef struct vjpi_lookup_entry vjpi_lookup_entry;
 
 /* The CPU's part of a context. */
 typedef struct vjpi_cpu_context {
     const vjpi_isa *isa;  /* whose kernels run */
     int64_t cache_size;   /* bytes of the last-level cache */
     int32_t most_threads; /* of a team of OpenMP */
-    _Atomic(vjpi_lookup_entry *) lookups[VJPI_MAX_LOOKUPS]; /* lookup.c; only ever added to */
+    vjpi_lookups lookups;
 } vjpi_cpu_context;
 
 static inline const vjpi_cpu_context *vjpi_cpu_state(const vjp_context *ctx)
@@ -122,9 +119,9 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
 /* prepare.c: the stages of a call, and its workspace. */
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
 
-/* lookup.c: replace the plan's formula by a table, if that pays; free the tables of a context. */
-void vjpi_lookup_attach(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *plan);
-void vjpi_lookups_free(vjp_context *ctx);
+/* lookup.c: replace the plan's formula by a table, if that pays; free the context's tables. */
+void vjpi_cpu_lookup(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *plan);
+void vjpi_cpu_close(vjp_context *ctx);
 
 /* map.c */
 vjpi_stage_run vjpi_map_units;
