@@ -35,8 +35,7 @@ typedef struct vjpi_op {
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
     /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold. */
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
-    /* May a table replace the formula for 16-bit data? */
-    bool (*has_lookup)(const double *values, int choice, uint32_t facts);
+    bool has_lookup; /* a table may replace the formula for 16-bit data */
 } vjpi_op;
 
 const vjpi_op *vjpi_op_find(const char *name);

@@ -36,7 +36,7 @@ typedef struct vjpi_lookup_maker {
     void *user;
 } vjpi_lookup_maker;
 
-/* The table for a call, which has_lookup allows; NULL: use the formula. */
+/* The table for a call of an operator that has_lookup; NULL: use the formula. */
 vjpi_lookup_entry *vjpi_lookup_find(vjpi_lookups *lookups, const vjpi_call *call,
                                     const vjpi_lookup_maker *maker);
 

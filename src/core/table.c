@@ -175,41 +175,12 @@ static bool is_normal_f32(double v)
         return NULL;                                                                       \
     }
 #include "ops.def"
-
-/* Sixth: which calls a table may serve. */
-#define HINT SKIP_ATTR
-#define CHOICE CHOSEN
-#define MODE CHOSEN
-#define FLAG FACT
-#define WORD FACT
-#define REAL VALUE
-#define NEEDED VALUE
-#define AXIS SKIP_ATTR
-#define AXES SKIP_ATTR
-#define FORMAT SKIP_ATTR
-#define CHANNELS SKIP_ATTR
-#define CAUSAL SKIP_ATTR
-#define IGNORE VALUE
-#define DERIVED(name, ...)             \
-    const double name = (__VA_ARGS__); \
-    (void)name;
-#define LOOKUP(...) found = (__VA_ARGS__);
-#define OP(name, title, formula, inputs, attributes, outputs, bounds)                         \
-    static bool name##_has_lookup(const double *values, int choice, uint32_t facts)           \
-    {                                                                                         \
-        int attr = 0;                                                                         \
-        bool found = false;                                                                   \
-        attributes                                                                            \
-        (void)attr, (void)values, (void)choice, (void)facts;                                  \
-        return found;                                                                         \
-    }
-#include "ops.def"
 #undef SKIP_ATTR
 #undef FACT
 #undef CHOSEN
 #undef VALUE
 
-/* Seventh: what the loops support. */
+/* Sixth: what the loops support. */
 #define OP(name, title, formula, inputs, attributes, outputs, bounds)                           \
     _Static_assert(LENGTH(name##_tensors) <= VJPI_MAX_TENSORS, #name ": too many tensors");     \
     _Static_assert(LENGTH(name##_attrs) - 1 <= VJPI_MAX_ATTRS, #name ": too many attributes");  \
@@ -218,7 +189,10 @@ static bool is_normal_f32(double v)
     _Static_assert(name##_nsums == 0 || name##_nper_row == 0, #name ": SUM and PER_ROW");       \
     _Static_assert(name##_npasses <= VJPI_MAX_PASSES, #name ": too many passes");               \
     _Static_assert(name##_nvalues <= VJPI_MAX_VALUES, #name ": too many ROWSUM and ROWMAX");    \
-    _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");
+    _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");               \
+    _Static_assert(name##_nlookups == 0 || (name##_nin <= 2 && LENGTH(name##_tensors) ==        \
+                                            name##_nin + 1 && name##_npasses == 1),             \
+                   #name ": LOOKUP is for one or two inputs and one output");
 #include "ops.def"
 
 /* Last: the rows. Whatever is counted per pass is one element of an initializer list. */
@@ -231,7 +205,7 @@ static bool is_normal_f32(double v)
         LENGTH(name##_bounds) },                                                  \
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
       VJPI_FORMULA_##name, name##_npasses, name##_nvalues, { 0 outputs },         \
-      name##_nindex > 0, name##_needs, name##_settle, name##_has_lookup },
+      name##_nindex > 0, name##_needs, name##_settle, name##_nlookups > 0 },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

@@ -80,8 +80,7 @@ void vjpi_cpu_lookup(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *pla
 {
     request r = { ctx, call, plan };
     const vjpi_lookup_maker maker = { make, discard, &r };
-    if (call->elements < LEAST_ELEMENTS ||
-        !call->op->has_lookup(call->constants, call->choice, call->facts))
+    if (call->elements < LEAST_ELEMENTS || !call->op->has_lookup)
         return;
     const vjpi_kernels *kernels = &plan->set->lookups[call->op->info.ninputs - 1];
     vjpi_cpu_context *state = (vjpi_cpu_context *)(void *)ctx->state;
