@@ -16,7 +16,10 @@ enum { N = VJPI_LOOKUP_COUNT + 13 }; /* and less than a vector */
 typedef struct subject {
     drawn d;
     cuda_case c;
-    uint16_t x[N], dy[N], cpu[N], cuda[N];
+    _Alignas(16) uint16_t x[N];
+    _Alignas(16) uint16_t dy[N];
+    _Alignas(16) uint16_t cpu[N];
+    _Alignas(16) uint16_t cuda[N];
     _Alignas(16) float table[VJPI_LOOKUP_COUNT];
 } subject;
 
