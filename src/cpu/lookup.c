@@ -84,7 +84,9 @@ void vjpi_cpu_lookup(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *pla
         return;
     const vjpi_kernels *kernels = &plan->set->lookups[call->op->info.ninputs - 1];
     vjpi_cpu_context *state = (vjpi_cpu_context *)(void *)ctx->state;
-    entry *found = kernels->map ? (entry *)vjpi_lookup_find(&state->lookups, call, &maker) : NULL;
+    if (!kernels->map)
+        return;
+    entry *found = (entry *)(void *)vjpi_lookup_find(&state->lookups, call, &maker);
     if (!found)
         return;
     plan->lookup = &found->lookup;

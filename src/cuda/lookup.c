@@ -154,7 +154,7 @@ const void *vjpi_cuda_lookup(const vjp_context *ctx, vjpi_lookups *lookups, cons
         (int64_t)vjpi_cuda_window_size((int)call->dtype, call->op->info.ninputs) >
             plan->limits.most_shared)
         return NULL;
-    entry *found = (entry *)vjpi_lookup_find(lookups, call, &maker);
+    entry *found = (entry *)(void *)vjpi_lookup_find(lookups, call, &maker);
     return found ? found->entries : NULL;
 }
 
