@@ -21,8 +21,8 @@ set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "GPUs to write mach
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
-add_library(vjp_cuda MODULE src/cuda/cuda.c src/cuda/stages.c src/cuda/shapes.c
-  src/core/layout.c src/core/status.c src/core/table.c)
+add_library(vjp_cuda MODULE src/cuda/cuda.c src/cuda/lookup.c src/cuda/stages.c
+  src/cuda/shapes.c src/core/layout.c src/core/lookup.c src/core/status.c src/core/table.c)
 target_link_libraries(vjp_cuda PRIVATE vjp_build CUDA::cudart_static)
 target_link_options(vjp_cuda PRIVATE
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/cuda/module.map -Wl,-z,defs)

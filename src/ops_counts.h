@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ops_counts.h - how many of each an operator of ops.def has, as constants: name_nin inputs,
  * name_nfull FULL, name_nsums SUM and name_nper_row PER_ROW outputs, name_nvalues values that
- * passes leave for a row, name_nlets ROWLETs, name_nkept KEEPs, name_npasses passes (the last makes the outputs), name_nchoices
- * attributes with a kernel for each answer, name_nderived DERIVED numbers, name_nindex uses of the
- * index, name_nheavy is not 0 if its formula is long. name_nmixed is not 0 if kernels load or store a tensor whose dtype may differ from the data's, name_nany if it may be
- * narrower. */
+ * passes leave for a row, name_nlets ROWLETs, name_nkept KEEPs, name_npasses passes (the last makes
+ * the outputs), name_nchoices attributes with a kernel for each answer, name_nderived DERIVED
+ * numbers, name_nindex uses of the index, name_nheavy is not 0 if its formula is long, name_nlookups if a table may replace it.
+ * name_nmixed is not 0 if kernels load or store a tensor whose dtype may differ from the data's,
+ * name_nany if it may be narrower. */
 #ifndef VJPI_OPS_COUNTS_H
 #define VJPI_OPS_COUNTS_H
 
@@ -52,6 +53,10 @@
 #define OP(name, title, formula, inputs, attributes, outputs, bounds) \
     enum { name##_nheavy = 0 outputs };
 #define HEAVY +1
+#include "ops.def"
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nlookups = 0 outputs };
+#define LOOKUP +1
 #include "ops.def"
 
 /* A WIDE tensor counts 1, an ANY tensor NANY more; the others are of the data's dtype, converted

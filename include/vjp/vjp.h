@@ -106,7 +106,7 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
  *     is passed to it.
  * allocate, deallocate: set both or neither; they replace the C library's allocator for
- *     contexts and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
+ *     contexts, their tables and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
  *     Running a plan calls neither. `allocator_user` is passed to both.
  * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on CUDA "80", "90");
  *     NULL: the best one available. The environment may lower it further: vjp_context_create.
@@ -301,7 +301,8 @@ typedef struct vjp_plan vjp_plan;
  *     An output may not repeat an element. Everything passed may be freed after the call.
  * *plan is set to NULL on failure, and `reason` says what to fix.
  *
- * A plan is one allocation and does not change after it is made.
+ * A plan is one allocation and does not change after it is made. For large 16-bit data the first
+ * plan of some operators also makes a table, which the context keeps: at most 32, 256 KiB each.
  */
 VJP_API vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *attrs,
                                    int32_t nattrs, const vjp_tensor *const *tensors,

@@ -116,8 +116,11 @@ vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason)
 
 void vjp_context_destroy(vjp_context *ctx)
 {
-    if (ctx && atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
-        vjpi_deallocate(ctx, ctx);
+    if (!ctx || atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) != 1)
+        return;
+    if (ctx->backend->close)
+        ctx->backend->close(ctx);
+    vjpi_deallocate(ctx, ctx);
 }
 
 const char *vjp_context_isa(const vjp_context *ctx)

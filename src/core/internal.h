@@ -36,6 +36,7 @@ typedef struct vjpi_op {
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
     /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold. */
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
+    bool has_lookup; /* a table may replace the formula for 16-bit data */
 } vjpi_op;
 
 const vjpi_op *vjpi_op_find(const char *name);
@@ -143,13 +144,15 @@ void vjpi_set_constants(const vjpi_call *call, void *constants);
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
  * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run gets
- * validated arguments, with the data of inputs and outputs by tensor, NULL for omitted ones.
+ * validated arguments, with the data of inputs and outputs by tensor, NULL for omitted ones. close:
+ * NULL or called before the memory of an open context is freed.
  * threads is NULL where no host thread does the work. allocate, deallocate and finish serve
  * vjp_compute: memory that kernels can access, and waiting for queued work. */
 struct vjpi_backend {
     size_t context_size, plan_size;
     bool host_memory; /* the caller's buffers can be read here */
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
+    void (*close)(vjp_context *ctx);
     const char *(*isa)(const vjp_context *ctx);
     const char *(*error)(const vjp_context *ctx);
     int32_t (*threads)(const vjp_context *ctx);

@@ -199,7 +199,10 @@ static bool is_normal_f32(double v)
     _Static_assert(name##_nkept <= 1, #name ": more than one KEEP");                            \
     _Static_assert(name##_nheavy > 0 || name##_nlets + name##_nkept == 0,                       \
                    #name ": only a HEAVY formula may have ROWLET and KEEP");                    \
-    _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");
+    _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");               \
+    _Static_assert(name##_nlookups == 0 || (name##_nin <= 2 && LENGTH(name##_tensors) ==        \
+                                            name##_nin + 1 && name##_npasses == 1),             \
+                   #name ": LOOKUP is for one or two inputs and one output");
 #include "ops.def"
 
 /* Last: the rows. Whatever is counted per pass is one element of an initializer list. */
@@ -214,7 +217,8 @@ static bool is_normal_f32(double v)
         LENGTH(name##_bounds) },                                                  \
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
       VJPI_FORMULA_##name, name##_npasses, name##_nvalues, name##_nlets,          \
-      { 0 outputs }, name##_nkept > 0, name##_nindex > 0, name##_needs, name##_settle },
+      { 0 outputs }, name##_nkept > 0, name##_nindex > 0, name##_needs, name##_settle,  \
+      name##_nlookups > 0 },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

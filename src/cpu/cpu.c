@@ -83,6 +83,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
             set_stand_in(call, i, plan);
     }
     vjpi_set_constants(call, plan->constants);
+    vjpi_cpu_lookup(ctx, call, plan);
     plan->non_temporal =
         vjpi_total_bytes(call, call->ntensors) > (double)vjpi_cpu_state(ctx)->cache_size;
     *workspace = vjpi_cpu_prepare(call, plan);
@@ -182,6 +183,7 @@ const vjpi_backend vjpi_backend_cpu = {
     .plan_size = sizeof(vjpi_cpu_plan),
     .host_memory = true,
     .open = open_cpu,
+    .close = vjpi_cpu_close,
     .isa = isa_name,
     .error = no_error,
     .threads = vjpi_threads,

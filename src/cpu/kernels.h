@@ -18,7 +18,19 @@
 
 #define VJPI_PAGE 4096
 
-typedef struct vjpi_tile {
+typedef struct vjpi_tile vjpi_tile;
+typedef void vjpi_kernel(const vjpi_tile *tile);
+
+/* What a formula makes of each of the 65,536 values of a 16-bit input: the output, as it is stored;
+ * or, with a second input, the number that it is multiplied by, in f32; NaN: use the formula. */
+typedef struct vjpi_lookup {
+    const void *entries;
+    vjpi_kernel *formula;
+} vjpi_lookup;
+
+/* rows x n elements of each operand. The stages fill it in: what is the same in all tiles of a job
+ * first (vjpi_first_tile), the rest for each tile. */
+struct vjpi_tile {
     ptrdiff_t rows, n;
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t row_step[VJPI_MAX_OPERANDS]; /* bytes */
@@ -32,10 +44,9 @@ typedef struct vjpi_tile {
     int64_t index;           /* of the first element along them */
     const uint8_t *dtypes;   /* of the tensors, vjp_dtype: for kernels of mixed dtypes */
     const void *constants;   /* VJPI_MAX_CONSTANTS of the compute type */
+    const vjpi_lookup *lookup; /* for the kernels that use one */
     void *sums; /* of the compute type: one per row (along) or one per column (across) */
-} vjpi_tile;
-
-typedef void vjpi_kernel(const vjpi_tile *tile);
+};
 
 /* By pass: what it reduces; for the last one the FULL and SUM outputs. NULL: not needed. */
 typedef struct vjpi_kernels {
@@ -51,6 +62,7 @@ typedef struct vjpi_kernels {
 typedef struct vjpi_kernel_set {
     size_t compute_size;
     vjpi_kernels kernels[VJPI_FORMULA_COUNT][2][2];
+    vjpi_kernels lookups[2]; /* maps by tables, for 16-bit dtypes; [1]: with a second input */
     /* Indexed by whether it is a maximum: initialize n sums; add further sums to them. */
     void (*clear[2])(void *sums, ptrdiff_t n);
     void (*combine[2])(void *sums, const void *more, ptrdiff_t n);

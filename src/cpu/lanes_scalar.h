@@ -19,6 +19,7 @@
  *                            a = f * 2^n > 0
  *   root(a)                  the square root
  *   with_sign(a, s)          a with the sign of s
+ *   look_up(t, x, step)      t[x[0]], t[x[step]], t[x[2 * step]] and so on; f32
  *   first(n)                 mask: the first n lanes
  *   sum_lanes(a)             lane i + lane i + LANES/2, and so on down to one
  *
@@ -30,12 +31,16 @@
  *   load_D_to_store          f32, f64: as load_D, if what is made of it is stored in the same loop
  *   stream_D                 as store_D, past the caches; the address a multiple of 32 or, if that
  *                            is less, of the pair's size. CAN_STREAM: is there such a way?
+ *   stream_eight             the same for eight elements of 16 bits, as they are stored
  *
  * Conversions to 16 bits round to nearest even and keep subnormals. A NaN that is rounded to bf16
  * must have zeros in its lower half, since rounding might otherwise carry into the sign. NaNs that
  * come from bf16 or from arithmetic do; plain_nan converts any other NaN. */
 #include <stdint.h>
 #include <string.h>
+
+typedef uint16_t __attribute__((may_alias)) bits16; /* an element of 16 bits, as it is stored */
+typedef uint16_t eight __attribute__((vector_size(16)));
 
 #define LANES 1
 #define CAN_STREAM 0
@@ -217,6 +222,14 @@ typedef struct VV {
 
 static inline VV by_parity(VV v) { return v; }
 static inline VV in_order(VV v) { return v; }
+
+static inline void stream_eight(void *p, eight v) { memcpy(p, &v, sizeof(v)); }
+
+static inline V look_up(const T *t, const bits16 *x, ptrdiff_t step)
+{
+    (void)step;
+    return t[x[0]];
+}
 
 /* Pairs of one lane each: partial means only the first element. Portable C has no non-temporal
  * stores. */

@@ -253,6 +253,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     KERNELS(name, 1, true, _chosen_mixed, outputs)
 #include "ops.def"
 
+#include "cpu/lookups.h"
+
 /* Kernels that an operator does not need are NULL here, and the compiler drops them. */
 #define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
@@ -289,6 +291,7 @@ const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))
     {
 #include "ops.def"
     },
+    { { .map = LOOKUP_KERNEL(values) }, { .map = LOOKUP_KERNEL(products) } },
     { clear_sums, clear_maxima },
     { add, take_larger },
     BY_PARITY ? order_sums : NULL,

@@ -6,6 +6,7 @@
 #ifndef VJPI_STAGE_H
 #define VJPI_STAGE_H
 
+#include "core/lookup.h"
 #include "cpu/nest.h"
 
 #define VJPI_MAX_STAGES 14
@@ -16,6 +17,7 @@ typedef struct vjpi_cpu_context {
     const vjpi_isa *isa;  /* whose kernels run */
     int64_t cache_size;   /* bytes of the last-level cache */
     int32_t most_threads; /* of a team of OpenMP */
+    vjpi_lookups lookups;
 } vjpi_cpu_context;
 
 static inline const vjpi_cpu_context *vjpi_cpu_state(const vjp_context *ctx)
@@ -76,6 +78,7 @@ typedef struct vjpi_cpu_plan {
     int64_t arrays_size, rooms_size;         /* bytes in the workspace: row arrays, task buffers */
     int64_t segments_size;                   /* the same: segments */
     bool non_temporal;                       /* more data than the caches hold */
+    const vjpi_lookup *lookup;               /* the context's; NULL: the formula is used */
 } vjpi_cpu_plan;
 
 #define VJPI_NO_ARRAY 255
@@ -121,6 +124,7 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     tile->passes = job->plan->passes;
     tile->dtypes = job->plan->dtypes;
     tile->constants = job->plan->constants;
+    tile->lookup = job->plan->lookup;
     tile->repeated = 0;
     tile->ahead = 0;
     if (job->plan->op->keeps) { /* something to read while nothing is kept */
@@ -135,6 +139,10 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
  * call end early, whether or not the caller says where. */
 uint32_t vjpi_facts_of_kernels(const vjpi_call *call);
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
+
+/* lookup.c: replace the plan's formula by a table, if that pays; free the context's tables. */
+void vjpi_cpu_lookup(vjp_context *ctx, const vjpi_call *call, vjpi_cpu_plan *plan);
+void vjpi_cpu_close(vjp_context *ctx);
 
 /* map.c */
 vjpi_stage_run vjpi_map_units;

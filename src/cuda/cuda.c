@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/stage.h"
+#include "cuda/lookup.h"
 
 #define LEAST_ARCH 80       /* that the kernels are built for */
 #define CLUSTER_ARCH 90     /* the first with clusters of blocks, */
@@ -22,6 +22,7 @@ typedef struct cuda_context {
     int32_t arch;        /* that kernels are chosen for: 10 * major + minor */
     char arch_name[16];
     vjpi_cuda_limits limits;
+    vjpi_lookups lookups;
 } cuda_context;
 
 static const cuda_context *state_of(const vjp_context *ctx)
@@ -89,7 +90,8 @@ static int32_t most_cluster(int32_t arch)
 }
 
 /* The device's own architecture, or less if the options or VJP_CUDA_ARCH say so. */
-static vjp_status choose_arch(vjp_context *ctx, int own, int shared, vjpi_reason reason)
+static vjp_status choose_arch(vjp_context *ctx, int own, int shared, int multiprocessors,
+                              vjpi_reason reason)
 {
     cuda_context *state = (cuda_context *)(void *)ctx->state;
     vjp_status status;
@@ -103,14 +105,14 @@ static vjp_status choose_arch(vjp_context *ctx, int own, int shared, vjpi_reason
         (status = cap_arch("VJP_CUDA_ARCH", getenv("VJP_CUDA_ARCH"), &state->arch, reason)) !=
             VJP_OK)
         return status;
-    state->limits = (vjpi_cuda_limits){ most_cluster(state->arch), shared };
+    state->limits = (vjpi_cuda_limits){ most_cluster(state->arch), shared, multiprocessors };
     snprintf(state->arch_name, sizeof(state->arch_name), "sm_%d", (int)state->arch);
     return VJP_OK;
 }
 
 static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
 {
-    int count = 0, major = 0, minor = 0, shared = 0, id = ctx->options.device_id;
+    int count = 0, major = 0, minor = 0, shared = 0, processors = 0, id = ctx->options.device_id;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && (id < 0 || id >= count))
         return vjpi_refuse(reason, VJP_NO_DEVICE,
@@ -122,12 +124,23 @@ static vjp_status open_cuda(vjp_context *ctx, vjpi_reason reason)
         error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, id);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
         return vjpi_refuse(reason, VJP_NO_DEVICE, "CUDA: %s (%s)", cudaGetErrorString(error),
                            cudaGetErrorName(error));
     }
-    return choose_arch(ctx, 10 * major + minor, shared, reason);
+    return choose_arch(ctx, 10 * major + minor, shared, processors, reason);
+}
+
+static void close_cuda(vjp_context *ctx)
+{
+    int caller;
+    if (enter_device(ctx, &caller) != cudaSuccess)
+        return;
+    vjpi_cuda_lookups_free(ctx, &((cuda_context *)(void *)ctx->state)->lookups);
+    leave_device(ctx, caller);
 }
 
 static const char *arch_name(const vjp_context *ctx)
@@ -197,6 +210,9 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     vjpi_cuda_prepare(call, plan, workspace_size);
     cudaError_t error = enter_device(ctx, &caller);
     if (error == cudaSuccess) {
+        plan->lookup = vjpi_cuda_lookup(
+            ctx, &((cuda_context *)(void *)ctx->state)->lookups, call, plan,
+            &set_of(VJP_F32)->kernels[call->op->formula][call->choice][0]);
         for (int32_t s = 0; s < plan->nstages && error == cudaSuccess; s++)
             error = load_stage(plan, &plan->stages[s], &blocks);
         leave_device(ctx, caller);
@@ -229,6 +245,7 @@ static cudaError_t launch(vjpi_cuda_launch *l, cudaStream_t stream)
         flat.call = l->loop.call;
         memcpy(flat.data, l->loop.data, sizeof(flat.data));
         flat.n = l->loop.x.n;
+        flat.lookup = l->lookup;
     }
     cluster.val.clusterDim.x = l->cluster;
     cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
@@ -312,6 +329,7 @@ static const vjpi_backend backend = {
     .context_size = sizeof(cuda_context),
     .plan_size = sizeof(vjpi_cuda_plan),
     .open = open_cuda,
+    .close = close_cuda,
     .isa = arch_name,
     .error = error_name,
     .prepare = prepare,

@@ -70,6 +70,10 @@ template <> struct lanes<1> {
 #include "cuda/map.cuh"
 #include "cuda/row.cuh"
 
+#if !VJPI_COMPUTE_F64
+#include "cuda/lookup.cuh"
+#endif
+
 /* ---- ops.def -> types --------------------------------------------------------------------- */
 
 #define MIXES(name) (signature<name##_table, true>::mixes())
@@ -135,6 +139,10 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
         k.transposed[0] = (const void *)transposed_kernel<Single, 1>;
         k.transposed[1] = (const void *)transposed_kernel<Op, N>;
     }
+#if !VJPI_COMPUTE_F64
+    if constexpr (Op::has_lookup && sizeof(D) == 2)
+        k.lookup = (const void *)lookup_kernel<Op, N>;
+#endif
     if constexpr (Op::npasses > 1 && !Op::always_sums()) {
         set_held<Op, 0>(k);
         set_held<Op, 1>(k);

@@ -77,6 +77,7 @@ typedef struct vjpi_cuda_flat {
     vjpi_cuda_call call;
     char *data[VJPI_MAX_TENSORS];
     int64_t n;
+    const void *lookup; /* the lookup kernel's table */
 } vjpi_cuda_flat;
 
 /* Elements that a block of the map kernels has per thread, threads of a block, and so on: both
@@ -94,8 +95,40 @@ enum {
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
     VJPI_CUDA_ROW_THREADS = 512, /* of a block of theirs, at most */
     VJPI_CUDA_LINE = 128,      /* bytes of a cache line */
-    VJPI_CUDA_CLUSTER = 16     /* blocks of a cluster, at most */
+    VJPI_CUDA_CLUSTER = 16,    /* blocks of a cluster, at most */
+    VJPI_CUDA_LOOKUP_LEAST = 1 << 24 /* elements; with fewer, filling shared memory counts */
 };
+
+/* The part of a table in shared memory: magnitudes of the first input from `low` on, `count` of them,
+ * of both signs. With one input all: entries are 16 bits. With two, 2^-18 to 128 in bf16, up to 28 in
+ * f16: outside, slopes hardly change, and the table in global memory is read. */
+#ifdef __cplusplus
+#define VJPI_CUDA_CONSTANT static constexpr
+#else
+#define VJPI_CUDA_CONSTANT static inline
+#endif
+VJPI_CUDA_CONSTANT int vjpi_cuda_window_low(int dtype, int ninputs)
+{
+    return ninputs == 2 && dtype == VJP_BF16 ? 0x3680 : 0;
+}
+VJPI_CUDA_CONSTANT int vjpi_cuda_window_count(int dtype, int ninputs)
+{
+    return ninputs < 2 ? 0x8000 : dtype == VJP_BF16 ? 0x4301 - 0x3680 : 0x4f01;
+}
+VJPI_CUDA_CONSTANT int vjpi_cuda_window_size(int dtype, int ninputs)
+{
+    return 2 * vjpi_cuda_window_count(dtype, ninputs) * (ninputs < 2 ? 2 : 4);
+}
+/* Blocks on a multiprocessor, and their threads: one block where the table takes most of the shared
+ * memory; three leave each thread 40 registers. */
+VJPI_CUDA_CONSTANT int vjpi_cuda_lookup_blocks(int dtype, int ninputs)
+{
+    return vjpi_cuda_window_size(dtype, ninputs) < 65536 ? 3 : 1;
+}
+VJPI_CUDA_CONSTANT int vjpi_cuda_lookup_threads(int dtype, int ninputs)
+{
+    return vjpi_cuda_lookup_blocks(dtype, ninputs) > 1 ? 512 : 1024;
+}
 
 /* The kernels of one operator. [0]: element by element, for any steps; [1]: by vectors. What
  * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them. */
@@ -104,6 +137,7 @@ typedef struct vjpi_cuda_kernels {
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
     const void *along[VJPI_MAX_PASSES][2], *across[VJPI_MAX_PASSES][2]; /* by pass */
     const void *per_row;
+    const void *lookup;
 } vjpi_cuda_kernels;
 
 /* All kernels of one dtype. */

@@ -61,6 +61,18 @@ static int64_t count_outer(const vjpi_cuda_loop *loop, int32_t first, int32_t la
 
 /* ---- maps --------------------------------------------------------------------------------- */
 
+/* As many blocks as fit on the device: each has the table in its shared memory. */
+static void shape_lookup(const vjpi_cuda_plan *plan, vjpi_cuda_launch *launch)
+{
+    launch->flat = true;
+    launch->lookup = plan->lookup;
+    launch->kernel = plan->kernels->lookup;
+    launch->x = (uint32_t)vjpi_cuda_lookup_threads((int)plan->dtype, plan->ninputs);
+    launch->shared = (size_t)vjpi_cuda_window_size((int)plan->dtype, plan->ninputs);
+    launch->blocks = (int64_t)plan->limits.multiprocessors *
+                     vjpi_cuda_lookup_blocks((int)plan->dtype, plan->ninputs);
+}
+
 /* Small work in small blocks, so that more multiprocessors take part. */
 static void shape_flat(const vjpi_cuda_plan *plan, int64_t slots, vjpi_cuda_launch *launch)
 {
@@ -86,7 +98,10 @@ static void shape_map(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
     int64_t slots = slots_of(stage, loop->x.n, vectors, exact);
     if (vectors && exact && loop->y.n == 1 && loop->nouter == 0 && !stage->repeats &&
         plan->kernels->flat) {
-        shape_flat(plan, slots, launch);
+        if (plan->lookup)
+            shape_lookup(plan, launch);
+        else
+            shape_flat(plan, slots, launch);
         return;
     }
     launch->kernel = plan->kernels->map[vectors];

@@ -67,6 +67,7 @@ struct tensor_code {
         static constexpr int nsums = name##_nsums, nper_row = name##_nper_row;        \
         static constexpr int nvalues = name##_nvalues, npasses = name##_npasses;      \
         static constexpr bool heavy = name##_nheavy > 0;                              \
+        static constexpr bool has_lookup = name##_nlookups > 0;                       \
         CONSTANT tensor_code tensor(int i) { return name##_tensor(i); }               \
         CONSTANT int pass(int i) { return name##_pass(i); }                           \
         CONSTANT bool always(int i) { return name##_conditions(i) == 0; }             \

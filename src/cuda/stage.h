@@ -45,12 +45,16 @@ typedef struct vjpi_cuda_stage {
 typedef struct vjpi_cuda_limits {
     int32_t most_cluster; /* blocks of a cluster; 1: no clusters */
     int64_t most_shared;  /* bytes of shared memory that a block may have */
+    int32_t multiprocessors;
 } vjpi_cuda_limits;
 
 typedef struct vjpi_cuda_plan {
     const vjpi_cuda_kernel_set *set;
     const vjpi_cuda_kernels *kernels;
     vjpi_cuda_limits limits;
+    vjp_dtype dtype;
+    int32_t ninputs;
+    const void *lookup;        /* the context's table, on the device; NULL: none */
     int32_t nstages, ntensors, ndim;
     int32_t held_size;         /* bytes of an element of all inputs that kernels hold */
     int32_t held_most;         /* vectors of each that a thread can hold in shared memory */
@@ -75,7 +79,8 @@ typedef struct vjpi_cuda_launch {
     uint32_t x, y;       /* threads of a block */
     uint32_t cluster;    /* blocks of a cluster */
     size_t shared;       /* bytes requested; kernels may have a few more */
-    bool flat;           /* its argument is a vjpi_cuda_flat, made from the loop */
+    bool flat;           /* its argument is a vjpi_cuda_flat, made from the loop and */
+    const void *lookup;  /* this */
     vjpi_cuda_loop loop; /* its argument; the caller fills in the addresses */
 } vjpi_cuda_launch;
 

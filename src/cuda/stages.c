@@ -444,6 +444,8 @@ void vjpi_cuda_prepare(const vjpi_call *call, vjpi_cuda_plan *plan, size_t *work
     int64_t partials = 0;
     describe_tensors(call, plan);
     describe_call(call, plan);
+    plan->dtype = call->dtype;
+    plan->ninputs = call->op->info.ninputs;
     plan->held_most = vjpi_cuda_held_most(plan);
     if (call->elements == 0)
         prepare_empty(call, plan);

@@ -11,7 +11,7 @@
 
 #include "launches.h"
 
-emulated_dim threadIdx, blockIdx, blockDim;
+emulated_dim threadIdx, blockIdx, blockDim, gridDim;
 alignas(128) char emulated_shared[1 << 18];
 
 enum fiber_state { READY, AT_BARRIER, IN_EXCHANGE, DONE };
@@ -32,6 +32,7 @@ static jump_place scheduler;
 static unsigned current;
 static const void *kernel;
 static const vjpi_cuda_loop *argument;
+static const void *lookup;
 static bool is_flat;
 
 [[noreturn]] static __attribute__((noinline)) void jump(jump_place &to)
@@ -90,6 +91,7 @@ static void run_flat()
     vjpi_cuda_flat flat;
     flat.call = argument->call;
     flat.n = argument->x.n;
+    flat.lookup = lookup;
     std::memcpy(flat.data, argument->data, sizeof(flat.data));
     ((void (*)(vjpi_cuda_flat))(uintptr_t)kernel)(flat);
 }
@@ -171,13 +173,15 @@ static void run_block(unsigned threads, size_t shared)
     }
 }
 
-void emulate_launch(const void *what, const vjpi_cuda_loop *loop, int flat, int64_t blocks,
-                    uint32_t x, uint32_t y, size_t shared)
+void emulate_launch(const void *what, const vjpi_cuda_loop *loop, int flat, const void *table,
+                    int64_t blocks, uint32_t x, uint32_t y, size_t shared)
 {
+    lookup = table;
     kernel = what;
     argument = loop;
     is_flat = flat;
     blockDim = { x, y };
+    gridDim = { (unsigned)blocks, 1 };
     if (shared > sizeof(emulated_shared))
         give_up("it asks for too much shared memory");
     if (fibers.size() < x * y)

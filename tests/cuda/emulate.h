@@ -24,7 +24,7 @@ struct emulated_dim {
     unsigned x, y;
 };
 
-extern emulated_dim threadIdx, blockIdx, blockDim;
+extern emulated_dim threadIdx, blockIdx, blockDim, gridDim;
 
 /* emulated_shared - what a launch requested, filled with NaN when a block begins. */
 extern char emulated_shared[];
