@@ -185,7 +185,8 @@ build/peers/complete:
 	@touch $@
 
 # The wheel repaired by auditwheel carries OpenMP's runtime; the sdist is what the wheel is built from.
-# VJP_TORCH_DIR names the package torch whose headers vjp.torch is built with; else that of PYTHON.
+# VJP_TORCH_DIR names the package torch whose headers vjp.torch is built with; else that of PYTHON, else
+# one from PyPI (0.6 GB).
 wheel: build/wheel/complete ## build the Python wheel and sdist, in build/dist; CUDA=0: without the CUDA module
 	@scripts/need.sh $(NEED) $(NEED_PYTHON)
 	@scripts/wheel.sh build/wheel $(CUDA_OPTION)

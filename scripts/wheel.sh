@@ -6,7 +6,8 @@
 # names the oldest glibc that the wheel runs with.
 #
 # vjp.torch is built with the headers of VJP_TORCH_DIR, the folder of a package torch, or else of the
-# torch that PYTHON has: the build itself is isolated and sees neither.
+# torch that PYTHON has, or else of one that is installed into VENV for this, without its dependencies:
+# the build itself is isolated and sees none of them.
 set -eu
 cd "$(dirname "$0")/.."
 venv=$1
@@ -16,11 +17,20 @@ for option in "$@"; do
     options="$options --config-setting=cmake.define.${option#-D}"
 done
 
-torch=${VJP_TORCH_DIR-}
-[ -n "$torch" ] || torch=$("${PYTHON:-python3}" -c 'import importlib.util, pathlib
+# torch_of PYTHON - the folder of its torch, if that has the headers.
+torch_of() {
+    "$1" -c 'import importlib.util, pathlib
 spec = importlib.util.find_spec("torch")
 folder = pathlib.Path(spec.origin).parent if spec else pathlib.Path("none")
-print(folder if (folder / "include/torch/csrc/stable/c/shim.h").exists() else "")')
+print(folder if (folder / "include/torch/csrc/stable/c/shim.h").exists() else "")'
+}
+
+torch=${VJP_TORCH_DIR-}
+[ -n "$torch" ] || torch=$(torch_of "${PYTHON:-python3}")
+if [ -z "$torch" ]; then
+    "$venv/bin/python" -m pip install -q --no-deps 'torch>=2.10' || echo "torch cannot be installed"
+    torch=$(torch_of "$venv/bin/python")
+fi
 if [ -n "$torch" ]; then
     options="$options --config-setting=cmake.define.VJP_TORCH_DIR=$torch"
 else

@@ -6,8 +6,8 @@
 
 --activations vjp takes activation, softmax, norm and loss from vjp.torch.functional; --enable replaces
 PyTorch's own backward kernels (eager mode). Prints the loss, the median time of a step (so that
-compilation does not count), tokens per second and the peak memory. Then it trains again, on 2 threads
-instead of 1, and says whether the losses are equal bit by bit, and which parts of the model are.
+compilation does not count), tokens per second and the peak memory. Then it trains again, on the CPU with
+2 threads instead of 1, and says whether the losses are equal bit by bit, and which parts of the model are.
 """
 import argparse
 import math
@@ -126,8 +126,9 @@ def bits(part, inputs, threads):
 
 
 def parts(args):
-    """{part of the model: whether 1 and 2 threads give the same bits}"""
+    """{part of the model: whether it gives the same bits again, on the CPU with 2 threads instead of 1}"""
     torch.manual_seed(0)
+    torch.set_default_device(args.device)
     use, size = FUNCTIONS[args.activations], SIZES[args.size]
     hidden = torch.randn(size.batch, size.context, size.width)
     heads = torch.randn(2, size.batch, size.heads, size.context, size.width // size.heads)
@@ -150,10 +151,8 @@ def compare(args, losses):
     """Train again and print whether the losses are the same."""
     again, _ = train(args, 2)
     word = "equal" if torch.equal(losses, again) else "not equal"
-    if args.device != "cpu":
-        print(f"the losses of two runs are {word} bit by bit")
-        return
-    print(f"the losses of 1 and 2 threads are {word} bit by bit")
+    runs = "1 and 2 threads" if args.device == "cpu" else "two runs"
+    print(f"the losses of {runs} are {word} bit by bit")
     equal = parts(args)
     for word in ("equal", "not equal"):
         names = [name for name, same in equal.items() if same == (word == "equal")]

@@ -261,7 +261,8 @@ static XLA_FFI_Error *run_plan(XLA_FFI_CallFrame *frame, request *request, vjp_c
     size_t size = vjp_plan_workspace_size(plan);
     char reason[VJP_REASON_SIZE] = "";
     XLA_FFI_Stream_Get_Args stream = { sizeof stream, NULL, frame->ctx, NULL };
-    XLA_FFI_DeviceMemory_Allocate_Args memory = { sizeof memory, NULL, frame->ctx, size, 256, NULL };
+    XLA_FFI_DeviceMemory_Allocate_Args memory = { sizeof memory, NULL, frame->ctx, size,
+                                                  16 /* the most that XLA allows */, NULL };
     XLA_FFI_Error *error = api->XLA_FFI_Stream_Get(&stream);
     if (!error && size)
         error = api->XLA_FFI_DeviceMemory_Allocate(&memory);

@@ -101,3 +101,16 @@ def close(a, b, name):
     error = SUM_ERRORS[a.dtype.name]
     a, b = a.astype(np.float64), b.astype(np.float64)
     return np.allclose(a, b, rtol=error, atol=min(error, 1e-5), equal_nan=True)
+
+
+def difference(a, b, name):
+    """Nothing if they are close, else one line that says where they differ most."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"{a.dtype}{list(a.shape)} instead of {b.dtype}{list(b.shape)}"
+    if close(a, b, name):
+        return ""
+    wide = a.astype(np.float64), b.astype(np.float64)
+    apart = np.nan_to_num(np.abs(wide[0] - wide[1]), nan=np.inf)
+    at = np.unravel_index(np.argmax(apart), apart.shape)
+    return (f"{a.dtype}{list(a.shape)}: {wide[0][at]:.9g} instead of {wide[1][at]:.9g} at "
+            f"{[int(i) for i in at]}; {np.count_nonzero(bits(a) != bits(b))} of {a.size} differ in bits")

@@ -208,6 +208,30 @@ def test_gradients_of_rms_norm():
         assert all(np.allclose(a, b, rtol=1e-9, atol=1e-10) for a, b in zip(*gradients))
 
 
+def test_want_returns_optional_outputs_too():
+    """In the order of the table; they are constants to a gradient."""
+    for run in (lambda f: f, jax.jit):
+        dst, stats = run(lambda x: vjp.jax.softmax(x, want=["stats", "dst"]))(X)
+        assert np.allclose(dst, jax.nn.softmax(X)) and np.allclose(stats, jax.nn.logsumexp(X, -1))
+        dst, rstd = run(lambda x: vjp.jax.rms_norm(x, want=("dst", "rstd")))(X)
+        assert np.allclose(dst, X * rstd[:, None])
+    weighted = lambda x, want: vjp.jax.softmax(x, want=want) * X  # noqa: E731
+    expected = jax.grad(lambda x: (vjp.jax.softmax(x) * X).sum())(X)
+
+    def loss(x):
+        dst, stats = vjp.jax.softmax(x, want=("dst", "stats"))
+        return (dst * X).sum() + stats.sum()
+
+    assert same(np.asarray(jax.grad(loss)(X)), np.asarray(expected))
+    assert same(np.asarray(jax.grad(lambda x: weighted(x, "dst").sum())(X)), np.asarray(expected))
+    with pytest.raises(ValueError, match="softmax: want: 'stat' is not the name of an output"):
+        vjp.jax.softmax(X, want="stat")
+    with pytest.raises(ValueError, match="softmax: want: dst cannot be left out"):
+        vjp.jax.softmax(X, want="stats")
+    assert "want" in inspect.signature(vjp.jax.cross_entropy).parameters
+    assert "want" not in inspect.signature(vjp.jax.relu).parameters
+
+
 def test_gradients_where_attributes_of_the_forward_matter():
     x = -jnp.ones((2, 3, 3))
     slope = jnp.array([1.0, 2.0, 3.0])

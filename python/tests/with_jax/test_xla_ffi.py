@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our declarations of XLA's foreign function interface are those of the header in jaxlib."""
+"""Our declarations of XLA's foreign function interface are those of the header in jaxlib, and what
+the handler for CUDA asks of XLA."""
 
 import os
 import re
@@ -7,6 +8,8 @@ import subprocess
 from pathlib import Path
 
 import jax
+import pytest
+import vjp
 
 HEADER = Path(__file__).parents[2] / "src" / "xla_ffi.h"
 OLD_NAMES = {  # before API 0.5
@@ -58,3 +61,40 @@ def test_layouts_and_constants(tmp_path):
         program = program if new in header else program.replace(new, old)
     theirs = run(program, tmp_path, "theirs", [f"-I{include}"])
     assert ours == theirs
+
+
+# ---- the handler for CUDA --------------------------------------------------------------------------
+
+STARTED = ["context on device 1", "plan of relu_backward with 3 tensors"]
+
+
+@pytest.fixture(scope="module")
+def cuda_handler(tmp_path_factory):
+    """The lines that the handler's calls of XLA and of the library print."""
+    binary, source = tmp_path_factory.mktemp("handler") / "cuda_handler", HEADER.parent
+    library, = (Path(vjp.__file__).parent / "lib").glob("libvjp.so*")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+                    f"-I{source}", f"-I{source.parents[1] / 'include'}",
+                    str(Path(__file__).with_name("cuda_handler.c")), str(source / "jax_ffi.c"),
+                    str(source / "jax_threads.c"), str(library), f"-Wl,-rpath,{library.parent}",
+                    "-pthread", "-o", str(binary)], check=True)
+    return lambda *args: subprocess.run([str(binary), *map(str, args)], check=True, capture_output=True,
+                                        text=True).stdout.splitlines()
+
+
+def test_cuda_without_a_workspace(cuda_handler):
+    assert cuda_handler(0, 0) == STARTED + ["run on the stream, workspace NULL of 0", "plan destroyed", "ok"]
+
+
+def test_cuda_with_a_workspace(cuda_handler):
+    """XLA refuses an alignment above 16."""
+    assert cuda_handler(100, 0) == STARTED + [
+        "allocate 100", "run on the stream, workspace given of 100", "free it of 100", "plan destroyed", "ok"]
+
+
+def test_cuda_errors_free_the_workspace(cuda_handler):
+    lines = ["allocate 100", "run on the stream, workspace given of 100", "free it of 100", "plan destroyed"]
+    bad_argument, device_error = 1, 13
+    assert cuda_handler(100, bad_argument) == STARTED + lines + ["error 3: relu_backward: src: is NULL"]
+    assert cuda_handler(100, device_error) == STARTED + lines + [
+        "error 13: relu_backward: the device's own words"]

@@ -140,7 +140,7 @@ def _dtype(op, tensor, tensors, data):
     return data.dtype if rule == SAME or not own else tensors[partner].dtype
 
 
-def _wanted(op, tensors, want):
+def wanted(op, tensors, want):
     """The outputs to compute: by name, or all gradients whose shape is known."""
     names = [t["name"] for t in op["outputs"]]
     if want is not None:
@@ -174,7 +174,7 @@ def call(op, tensors, settings, want=None):
             raise ValueError(f"{op['name']}: {tensor['name']}: the shape is {shape}, {first} has {data.shape}")
     layout = Layout(op, data, settings)
     names = [t["name"] for t in given]
-    outputs = [_output(op, t, tensors, names, data) for t in _wanted(op, tensors, want)]
+    outputs = [_output(op, t, tensors, names, data) for t in wanted(op, tensors, want)]
     if not outputs:
         raise ValueError(f"{op['name']}: want: no output is left")
     run = batched(Call(op["name"], tuple(sorted(layout.settings(settings).items())),

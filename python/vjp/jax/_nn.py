@@ -123,7 +123,7 @@ def _function(name, forward, backward):
     inputs = [tensor["name"] for tensor in forward["inputs"]]
     parameters = []
     for key, kind, _, default in _describe.parameters(forward):
-        if key in ("out", "want"):
+        if key == "out":
             continue
         parameter = _calls.parameter(key, kind, default)
         if key in attrs:  # as in jax.nn, they may be positional
@@ -140,23 +140,41 @@ def _function(name, forward, backward):
         settings = tuple((key, _calls.setting(forward, attrs[key], given[key])) for key in attrs)
         names = tuple(key for key in inputs if given[key] is not None)
         arrays = _calls.align(*(jnp.asarray(given[key]) for key in names))
-        pair = _Pair(forward, backward, names, settings)
-        return _apply(pair, *(pair.guard(key, array) for key, array in zip(names, arrays)))
+        pair = _Pair(forward, backward, names, settings, _wanted(forward, given.get("want")))
+        results = _apply(pair, *(pair.guard(key, array) for key, array in zip(names, arrays)))
+        results = tuple(result if name in pair.required() else jax.lax.stop_gradient(result)
+                        for name, result in zip(pair.want, results))
+        return results if len(results) > 1 else results[0]
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "vjp.jax"
     function.__signature__ = signature
     function.__doc__ = f"{forward['formula']}, with {backward['name']} as its gradient.\n"
+    if "want" in signature.parameters:
+        function.__doc__ += "\nwant names the outputs to return; no gradient flows through optional ones.\n"
     return function
 
 
-class _Pair:
-    """A forward operator, the backward one, and the inputs and attributes of a call."""
+def _wanted(forward, want):
+    """The names of the outputs to return, in the order of the table: those that are not optional, or
+    those asked for."""
+    required = [t["name"] for t in forward["outputs"] if not _describe.is_optional(t)]
+    if want is None:
+        return tuple(required)
+    named = [t["name"] for t in _calls.wanted(forward, {}, want)]
+    for name in required:
+        if name not in named:
+            raise ValueError(f"{forward['name']}: want: {name} cannot be left out")
+    return tuple(named)
 
-    def __init__(self, forward, backward, names, settings):
+
+class _Pair:
+    """A forward operator, the backward one, and the inputs, attributes and outputs of a call."""
+
+    def __init__(self, forward, backward, names, settings, want):
         self.forward, self.backward = forward, backward
-        self.names, self.settings = names, settings
-        self.key = forward["name"], names, settings
+        self.names, self.settings, self.want = names, settings, want
+        self.key = forward["name"], names, settings, want
 
     def __eq__(self, other):
         return self.key == other.key
@@ -217,27 +235,22 @@ def _constant_jvp(function, name, primals, tangents):
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _apply(pair, *arrays):
-    results = pair.run(arrays, pair.required())
-    return tuple(results.values()) if len(results) > 1 else next(iter(results.values()))
+    return tuple(pair.run(arrays, pair.want).values())
 
 
 def _forward(pair, *arrays):
     outputs = [t["name"] for t in pair.forward["outputs"]]
-    wanted = pair.required() + [n for n in pair.needed(outputs) if n not in pair.required()]
-    wanted = [name for name in outputs if name in wanted]  # in the order of the table
-    results = pair.run(arrays, wanted)
+    needed = pair.needed(outputs)
+    results = pair.run(arrays, [name for name in outputs if name in pair.want or name in needed])
     kept = {n: a for n, a in {**dict(zip(pair.names, arrays)), **results}.items()
             if n in pair.needed({**results, **dict.fromkeys(pair.names)})}
     shapes = tuple(jnp.zeros((0,) + a.shape, a.dtype) for a in arrays)  # carry shape and dtype only
-    results = [results[name] for name in pair.required()]
-    return (tuple(results) if len(results) > 1 else results[0]), (kept, shapes)
+    return tuple(results[name] for name in pair.want), (kept, shapes)
 
 
 def _backward(pair, saved, cotangents):
     kept, shapes = saved
-    required = pair.required()
-    cotangents = cotangents if len(required) > 1 else (cotangents,)
-    tensors = {**kept, **{"diff_" + name: c for name, c in zip(required, cotangents)}}
+    tensors = {**kept, **{"diff_" + name: c for name, c in zip(pair.want, cotangents)}}
     tensors = {t["name"]: tensors[t["name"]] for t in pair.backward["inputs"] if t["name"] in tensors}
     settings = pair.backward_settings()
     if any(attr["name"] == "use_dst" for attr in pair.backward["attrs"]):
