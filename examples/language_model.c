@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* language_model.c - a small transformer in plain C that learns to write like its training text.
  *
- *     language_model HELD_OUT TRAINING...       make demo-lm runs it on the docs of this repository
+ *     language_model [--steps N] HELD_OUT TRAINING...     make demo-lm: with the docs of this repository
  *
  * It predicts a text byte by byte: RMSNorm, causal attention, SwiGLU, cross-entropy, AdamW. Every norm,
  * softmax, gated unit and loss, and the gradient of each, is an operator of vjp; matrix products are
@@ -26,8 +26,7 @@
 enum {
     SHARDS = 4,
     SEQUENCES = 4, /* of a shard, one after the other */
-    STEPS = 1000,
-    WARMUP = 50,
+    STEPS = 1000, /* unless --steps says otherwise */
     SAMPLE = 600 /* bytes written at the end */
 };
 
@@ -60,11 +59,11 @@ static void append(text *to, const char *path)
 /* shares - whether some 32 consecutive bytes of the line are found in the other text. */
 static int shares(const uint8_t *line, size_t length, const text *other)
 {
-    const size_t run = 32;
-    for (size_t i = 0; i + run <= length; i++)
-        for (const uint8_t *at = other->data, *end = at + other->size - run;
+    enum { RUN = 32 };
+    for (size_t i = 0; i + RUN <= length; i++)
+        for (const uint8_t *at = other->data, *end = at + other->size;
              (at = memchr(at, line[i], (size_t)(end - at))); at++)
-            if (!memcmp(at, line + i, run))
+            if (end - at >= RUN && !memcmp(at, line + i, RUN))
                 return 1;
     return 0;
 }
@@ -93,22 +92,24 @@ typedef struct model {
     shard *shards[SHARDS];
 } model;
 
-/* rate_at - a linear warm-up, then half a cosine down to 0. */
-static double rate_at(int step)
+/* rate_at - a linear warm-up over a twentieth of the steps, then half a cosine down to 0. */
+static double rate_at(int step, int steps)
 {
-    double done = (double)(step - WARMUP) / (STEPS - WARMUP);
-    return RATE * (step < WARMUP ? (step + 1.0) / WARMUP : 0.5 + 0.5 * cos(acos(-1.0) * done));
+    int warm_up = steps / 20 + 1;
+    if (step < warm_up)
+        return RATE * (step + 1) / warm_up;
+    return RATE * (0.5 + 0.5 * cos(acos(-1.0) * (step - warm_up) / (steps - warm_up)));
 }
 
 /* update - with the sum of the shards' gradients, scaled down where its norm is above CLIP. Gains come
  * first in params, and do not decay. */
-static void update(model *m, int step)
+static void update(model *m, int step, double rate)
 {
     real *values = (real *)&m->p, *mean = (real *)&m->mean, *square = (real *)&m->square;
     real *diff = (real *)&m->shards[0]->diff;
     for (int i = 1; i < SHARDS; i++)
         cblas(axpy)((int)NPARAMS, 1, (const real *)&m->shards[i]->diff, 1, diff, 1);
-    double norm = (double)cblas(nrm2)((int)NPARAMS, diff, 1), rate = rate_at(step);
+    double norm = (double)cblas(nrm2)((int)NPARAMS, diff, 1);
     const real scale = (real)(norm > CLIP ? CLIP / norm : 1), b1 = (real)BETA1, b2 = (real)BETA2;
     const real pace = (real)(rate / (1 - pow(BETA1, step + 1)));
     const real correct = (real)(1 / (1 - pow(BETA2, step + 1))), shrink = (real)(1 - rate * DECAY);
@@ -155,24 +156,24 @@ static double seconds(void)
 }
 
 /* report - on a terminal a line that is redrawn, elsewhere one line per tenth. */
-static void report(int done, double loss, double elapsed)
+static void report(int done, int steps, double loss, double elapsed)
 {
     static const char full[] = "##############################";
-    const int terminal = isatty(STDOUT_FILENO), tenth = STEPS / 10, width = (int)sizeof full - 1;
-    if (!terminal && done % tenth)
+    const int terminal = isatty(STDOUT_FILENO), width = (int)sizeof full - 1;
+    if (!terminal && done * 10 / steps == (done - 1) * 10 / steps)
         return;
-    double left = elapsed / done * (STEPS - done), rate = done / elapsed * SHARDS * SEQUENCES * CONTEXT;
+    double left = elapsed / done * (steps - done), rate = done / elapsed * SHARDS * SEQUENCES * CONTEXT;
     printf("%s[%-*.*s] %3d %%  loss %.3f  %5.0f bytes/s  %d:%02d left%s", terminal ? "\r" : "", width,
-           width * done / STEPS, full, 100 * done / STEPS, loss, rate, (int)left / 60, (int)left % 60,
-           terminal && done < STEPS ? " " : "\n");
+           width * done / steps, full, 100 * done / steps, loss, rate, (int)left / 60, (int)left % 60,
+           terminal && done < steps ? " " : "\n");
     fflush(stdout);
 }
 
-static void train(model *m, const text *training)
+static void train(model *m, const text *training, int steps)
 {
     uint64_t rng = 1;
     double started = seconds(), smooth = 0;
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         uint64_t seeds[SHARDS];
         for (int i = 0; i < SHARDS; i++)
             seeds[i] = (uint64_t)between(&rng, 0, 0x1p24) << 24;
@@ -185,8 +186,8 @@ static void train(model *m, const text *training)
         for (int i = 0; i < SHARDS; i++)
             loss += m->shards[i]->total_loss / (SHARDS * SEQUENCES * CONTEXT);
         smooth = step ? 0.95 * smooth + 0.05 * loss : loss;
-        update(m, step);
-        report(step + 1, smooth, seconds() - started);
+        update(m, step, rate_at(step, steps));
+        report(step + 1, steps, smooth, seconds() - started);
     }
 }
 
@@ -264,17 +265,19 @@ static void write_sample(shard *s, const params *p, const char *prompt)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        stop("usage", "language_model HELD_OUT TRAINING...");
+    int first = argc > 2 && !strcmp(argv[1], "--steps") ? 3 : 1, steps = first > 1 ? atoi(argv[2]) : STEPS;
+    if (argc < first + 2 || steps < 1)
+        stop("usage", "language_model [--steps N] HELD_OUT TRAINING...");
+    const char *path = argv[first];
     text training = { 0 }, held_out = { 0 };
-    append(&held_out, argv[1]);
-    for (int i = 2; i < argc; i++)
+    append(&held_out, path);
+    for (int i = first + 1; i < argc; i++)
         append(&training, argv[i]);
     size_t dropped = drop_quotations(&training, &held_out);
     if (training.size <= CONTEXT || held_out.size < 2)
         stop("language_model", "not enough text");
-    printf("%zu bytes of training text (%zu more are dropped: lines that share text with %s)\n",
-           training.size, dropped, argv[1]);
+    printf("%zu bytes to learn from; %zu dropped, in lines that share 32 bytes with %s\n", training.size,
+           dropped, path);
 
     openblas_set_num_threads(1); /* shards are enough work for all threads */
     vjp_context *ctx;
@@ -288,13 +291,13 @@ int main(int argc, char **argv)
         m->shards[i] = shard_create(&ops);
     uint64_t rng = 7;
     init(&rng, &m->p);
-    printf("%zu parameters, %d steps of %d bytes\n", NPARAMS, STEPS, SHARDS * SEQUENCES * CONTEXT);
-    train(m, &training);
+    printf("%zu parameters, %d steps of %d bytes\n", NPARAMS, steps, SHARDS * SEQUENCES * CONTEXT);
+    train(m, &training, steps);
 
     write_sample(m->shards[0], &m->p, "The library ");
     double bits = bits_per_byte(m->shards[0], &m->p, &held_out);
-    double xz_bits = xz_bits_per_byte(argv[1], &held_out);
-    printf("\n%s, which it has not seen: %.2f bits per byte; xz -9: %.2f\n", argv[1], bits, xz_bits);
+    double xz_bits = xz_bits_per_byte(path, &held_out);
+    printf("\n%s, held out: %.2f bits per byte; xz -9: %.2f\n", path, bits, xz_bits);
 
     for (int i = 0; i < SHARDS; i++)
         shard_destroy(m->shards[i]);
