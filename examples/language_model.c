@@ -3,11 +3,10 @@
  *
  *     language_model [--steps N] HELD_OUT TRAINING...     make demo-lm: with the docs of this repository
  *
- * It predicts a text byte by byte: RMSNorm, causal attention, SwiGLU, cross-entropy, AdamW. Every norm,
- * softmax, gated unit and loss, and the gradient of each, is an operator of vjp; matrix products are
- * OpenBLAS's. At the end it prints how many bits a byte of the held-out file costs, beside what
- * `xz -9` needs; the exit status is 1 if xz needs fewer. The file reads from top to bottom: the text, the
- * model, its operators, forward, backward, the optimizer, then training, evaluation and a sample.
+ * A lesson in two files: first transformer.h, the model, whose every norm, softmax, gated unit and loss is
+ * an operator of vjp, as is the gradient of each; matrix products are OpenBLAS's. Then this one: the text,
+ * the optimizer (AdamW), training, evaluation, a sample. At the end it prints how many bits a byte of the
+ * held-out file costs, beside what `xz -9` needs; the exit status is 1 if xz needs fewer.
  *
  * Each step's batch is cut into shards, whatever the number of threads. A shard is computed by one
  * thread, and gradients are added shard by shard: any number of threads gives the same bits. */
@@ -25,9 +24,10 @@
 
 enum {
     SHARDS = 4,
-    SEQUENCES = 4, /* of a shard, one after the other */
-    STEPS = 1000, /* unless --steps says otherwise */
-    SAMPLE = 600 /* bytes written at the end */
+    SEQUENCES = 2, /* of a shard, one after the other */
+    STEPS = 2000,  /* unless --steps says otherwise */
+    RUN = 32,      /* equal bytes that make a line a quotation */
+    SAMPLE = 600   /* bytes written at the end */
 };
 
 static const double RATE = 3e-3, BETA1 = 0.9, BETA2 = 0.98, DECAY = 0.1, CLIP = 1.0;
@@ -56,10 +56,9 @@ static void append(text *to, const char *path)
     fclose(file);
 }
 
-/* shares - whether some 32 consecutive bytes of the line are found in the other text. */
+/* shares - whether RUN consecutive bytes of the line are found in the other text. */
 static int shares(const uint8_t *line, size_t length, const text *other)
 {
-    enum { RUN = 32 };
     for (size_t i = 0; i + RUN <= length; i++)
         for (const uint8_t *at = other->data, *end = at + other->size;
              (at = memchr(at, line[i], (size_t)(end - at))); at++)
@@ -69,7 +68,7 @@ static int shares(const uint8_t *line, size_t length, const text *other)
 }
 
 /* Docs quote each other. What the held-out file has in common with the training text is not trained on:
- * lines that share 32 bytes with it are dropped. Returns the number of bytes dropped. */
+ * lines that share RUN bytes with it are dropped. Returns the number of bytes dropped. */
 static size_t drop_quotations(text *training, const text *held_out)
 {
     size_t kept = 0, size = training->size;
@@ -135,17 +134,20 @@ static void load(shard *s, const uint8_t *at)
         s->labels[t] = at[t + 1];
 }
 
-static void train_shard(shard *s, const params *p, const text *training, uint64_t seed)
+/* train_shard - the gradient of the shard's sequences. Returns their part of the mean loss. */
+static double train_shard(shard *s, const params *p, const text *training, uint64_t seed)
 {
+    const double share = 1.0 / (SHARDS * SEQUENCES * CONTEXT);
+    double loss = 0;
     memset(&s->diff, 0, sizeof s->diff);
-    s->total_loss = 0;
     for (int i = 0; i < SEQUENCES; i++) {
         double last = (double)(training->size - CONTEXT);
         load(s, training->data + (size_t)between(&seed, 0, last));
         forward(s, p);
-        s->total_loss += losses(s, 1.0 / (SHARDS * SEQUENCES * CONTEXT));
+        loss += share * losses(s, share);
         backward(s, p);
     }
+    return loss;
 }
 
 static double seconds(void)
@@ -162,10 +164,11 @@ static void report(int done, int steps, double loss, double elapsed)
     const int terminal = isatty(STDOUT_FILENO), width = (int)sizeof full - 1;
     if (!terminal && done * 10 / steps == (done - 1) * 10 / steps)
         return;
-    double left = elapsed / done * (steps - done), rate = done / elapsed * SHARDS * SEQUENCES * CONTEXT;
-    printf("%s[%-*.*s] %3d %%  loss %.3f  %5.0f bytes/s  %d:%02d left%s", terminal ? "\r" : "", width,
-           width * done / steps, full, 100 * done / steps, loss, rate, (int)left / 60, (int)left % 60,
-           terminal && done < steps ? " " : "\n");
+    double left = elapsed / done * (steps - done);
+    double rate = done / elapsed * SHARDS * SEQUENCES * CONTEXT;
+    printf("%s[%-*.*s] %3d %%  loss %.3f  %5.0f bytes/s  %d:%02d left%s", terminal ? "\r" : "",
+           width, width * done / steps, full, 100 * done / steps, loss, rate, (int)left / 60,
+           (int)left % 60, terminal && done < steps ? " " : "\n");
     fflush(stdout);
 }
 
@@ -175,16 +178,16 @@ static void train(model *m, const text *training, int steps)
     double started = seconds(), smooth = 0;
     for (int step = 0; step < steps; step++) {
         uint64_t seeds[SHARDS];
+        double parts[SHARDS], loss = 0;
         for (int i = 0; i < SHARDS; i++)
             seeds[i] = (uint64_t)between(&rng, 0, 0x1p24) << 24;
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic)
 #endif
         for (int i = 0; i < SHARDS; i++)
-            train_shard(m->shards[i], &m->p, training, seeds[i]);
-        double loss = 0;
+            parts[i] = train_shard(m->shards[i], &m->p, training, seeds[i]);
         for (int i = 0; i < SHARDS; i++)
-            loss += m->shards[i]->total_loss / (SHARDS * SEQUENCES * CONTEXT);
+            loss += parts[i];
         smooth = step ? 0.95 * smooth + 0.05 * loss : loss;
         update(m, step, rate_at(step, steps));
         report(step + 1, steps, smooth, seconds() - started);
@@ -200,7 +203,6 @@ static double bits_per_byte(shard *s, const params *p, const text *held_out)
     double nats = 0;
     size_t predicted = 0, count = held_out->size - 1;
     for (size_t at = 0; predicted < count; at += CONTEXT / 4) {
-        memset(s->bytes, 0, sizeof s->bytes);
         for (size_t t = 0; t < CONTEXT; t++) {
             size_t i = at + t;
             s->bytes[t] = i < count ? held_out->data[i] : 0;
@@ -213,16 +215,14 @@ static double bits_per_byte(shard *s, const params *p, const text *held_out)
     return nats / log(2.0) / (double)count;
 }
 
-/* xz_bits_per_byte - what `xz -9` needs; 0 if there is no xz. */
+/* xz_bits_per_byte - what `xz -9` needs. */
 static double xz_bits_per_byte(const char *path, const text *held_out)
 {
     setenv("HELD_OUT", path, 1); /* no quoting to get wrong */
     FILE *pipe = popen("xz -9 --stdout -- \"$HELD_OUT\" | wc -c", "r");
     double size = 0;
-    if (!pipe || fscanf(pipe, "%lf", &size) != 1)
-        size = 0;
-    if (pipe)
-        pclose(pipe);
+    if (!pipe || fscanf(pipe, "%lf", &size) != 1 || pclose(pipe) || size == 0)
+        stop("xz -9", "cannot be run");
     return 8 * size / (double)(held_out->size - 1);
 }
 
@@ -263,9 +263,39 @@ static void write_sample(shard *s, const params *p, const char *prompt)
     putchar('\n');
 }
 
+static model *model_create(const plans *ops)
+{
+    model *m = zeros(1, sizeof *m);
+    uint64_t rng = 7;
+    init(&rng, &m->p);
+    for (int i = 0; i < SHARDS; i++)
+        m->shards[i] = shard_create(ops);
+    return m;
+}
+
+static void model_destroy(model *m)
+{
+    for (int i = 0; i < SHARDS; i++)
+        shard_destroy(m->shards[i]);
+    free(m);
+}
+
+/* learn - train, print the figures and a sample. Returns whether xz needs more bits. */
+static int learn(model *m, int steps, const text *training, const text *held_out, const char *path)
+{
+    printf("%zu parameters, %d steps of %d bytes\n", NPARAMS, steps, SHARDS * SEQUENCES * CONTEXT);
+    train(m, training, steps);
+    double bits = bits_per_byte(m->shards[0], &m->p, held_out);
+    double xz_bits = xz_bits_per_byte(path, held_out);
+    printf("%s, held out: %.2f bits per byte; xz -9: %.2f\n\n", path, bits, xz_bits);
+    write_sample(m->shards[0], &m->p, "The library ");
+    return bits < xz_bits;
+}
+
 int main(int argc, char **argv)
 {
-    int first = argc > 2 && !strcmp(argv[1], "--steps") ? 3 : 1, steps = first > 1 ? atoi(argv[2]) : STEPS;
+    int first = argc > 2 && !strcmp(argv[1], "--steps") ? 3 : 1;
+    int steps = first > 1 ? atoi(argv[2]) : STEPS;
     if (argc < first + 2 || steps < 1)
         stop("usage", "language_model [--steps N] HELD_OUT TRAINING...");
     const char *path = argv[first];
@@ -276,8 +306,8 @@ int main(int argc, char **argv)
     size_t dropped = drop_quotations(&training, &held_out);
     if (training.size <= CONTEXT || held_out.size < 2)
         stop("language_model", "not enough text");
-    printf("%zu bytes to learn from; %zu dropped, in lines that share 32 bytes with %s\n", training.size,
-           dropped, path);
+    printf("%zu bytes to learn from; %zu dropped, in lines that share %d bytes with %s\n",
+           training.size, dropped, RUN, path);
 
     openblas_set_num_threads(1); /* shards are enough work for all threads */
     vjp_context *ctx;
@@ -286,26 +316,13 @@ int main(int argc, char **argv)
         stop("no context", reason);
     plans ops = { 0 };
     plans_create(ctx, &ops);
-    model *m = zeros(1, sizeof *m);
-    for (int i = 0; i < SHARDS; i++)
-        m->shards[i] = shard_create(&ops);
-    uint64_t rng = 7;
-    init(&rng, &m->p);
-    printf("%zu parameters, %d steps of %d bytes\n", NPARAMS, steps, SHARDS * SEQUENCES * CONTEXT);
-    train(m, &training, steps);
+    model *m = model_create(&ops);
+    int better = learn(m, steps, &training, &held_out, path);
 
-    write_sample(m->shards[0], &m->p, "The library ");
-    double bits = bits_per_byte(m->shards[0], &m->p, &held_out);
-    double xz_bits = xz_bits_per_byte(path, &held_out);
-    printf("\n%s, held out: %.2f bits per byte; xz -9: %.2f\n", path, bits, xz_bits);
-
-    for (int i = 0; i < SHARDS; i++)
-        shard_destroy(m->shards[i]);
-    for (int i = 0; i < NPLANS; i++)
-        vjp_plan_destroy(ops.plan[i]);
+    model_destroy(m);
+    plans_destroy(&ops);
     vjp_context_destroy(ctx);
-    free(m);
     free(training.data);
     free(held_out.data);
-    return bits < xz_bits ? 0 : 1;
+    return better ? 0 : 1;
 }

@@ -65,15 +65,15 @@ static double between(uint64_t *state, double low, double high)
 /* Matrices are [inputs][outputs], so that a layer is values * weights. Only reals, so that the
  * optimizer can walk over them as one array. */
 typedef struct layer {
-    real qkv[WIDTH * 3 * WIDTH]; /* queries, keys and values of all heads, side by side */
-    real mix[WIDTH * WIDTH];     /* the heads' outputs, back into the stream */
+    real qkv[WIDTH * 3 * WIDTH];     /* queries, keys and values of all heads, side by side */
+    real mix[WIDTH * WIDTH];         /* the heads' outputs, back into the stream */
     real expand[WIDTH * 2 * HIDDEN]; /* gate and up, side by side */
     real reduce[HIDDEN * WIDTH];
 } layer;
 
 typedef struct params {
     real gain[NORMS][WIDTH];
-    real byte[BYTES][WIDTH], position[CONTEXT][WIDTH]; /* embeddings */
+    real byte[BYTES][WIDTH]; /* embeddings */
     layer layers[LAYERS];
     real head[WIDTH * BYTES];
 } params;
@@ -95,7 +95,6 @@ static void init(uint64_t *rng, params *p)
         for (int i = 0; i < WIDTH; i++)
             p->gain[n][i] = 1;
     fill(rng, 0.5, BYTES * WIDTH, p->byte[0]);
-    fill(rng, 0.1, CONTEXT * WIDTH, p->position[0]);
     for (int l = 0; l < LAYERS; l++) {
         layer *w = &p->layers[l];
         fill(rng, spread, WIDTH * 3 * WIDTH, w->qkv);
@@ -110,7 +109,16 @@ static void init(uint64_t *rng, params *p)
 
 /* A plan per operator and shape, created once. Shards run them at the same time, each with a workspace of
  * its own. */
-enum { NORM, NORM_BACKWARD, SOFTMAX, SOFTMAX_BACKWARD, SWIGLU, SWIGLU_BACKWARD, LOSS, NPLANS };
+enum {
+    NORM,
+    NORM_BACKWARD,
+    SOFTMAX,
+    SOFTMAX_BACKWARD,
+    SWIGLU,
+    SWIGLU_BACKWARD,
+    LOSS,
+    NPLANS
+};
 
 typedef struct plans {
     vjp_plan *plan[NPLANS];
@@ -132,16 +140,16 @@ static void prepare(vjp_context *ctx, plans *all, int which, const char *op, con
 static vjp_tensor tensor(vjp_dtype dtype, int ndim, int64_t dim0, int64_t dim1, int64_t stride0)
 {
     vjp_tensor made; /* constant shapes: describing them cannot fail */
-    vjp_tensor_strided(dtype, ndim, (const int64_t[]){ dim0, dim1 }, (const int64_t[]){ stride0, 1 },
-                       &made);
+    vjp_tensor_strided(dtype, ndim, (const int64_t[]){ dim0, dim1 },
+                       (const int64_t[]){ stride0, 1 }, &made);
     return made;
 }
 
 static void plans_create(vjp_context *ctx, plans *all)
 {
     /* add_rms_norm adds what a layer has computed to the residual stream, then normalizes it. */
-    const vjp_tensor stream = tensor(REAL, 2, CONTEXT, WIDTH, WIDTH), gain = tensor(REAL, 1, WIDTH, 1, 1);
-    const vjp_tensor each = tensor(REAL, 1, CONTEXT, 1, 1);
+    const vjp_tensor stream = tensor(REAL, 2, CONTEXT, WIDTH, WIDTH);
+    const vjp_tensor gain = tensor(REAL, 1, WIDTH, 1, 1), each = tensor(REAL, 1, CONTEXT, 1, 1);
     const vjp_tensor *norm[] = { &stream, &stream, &gain, &stream, &stream, &each };
     const vjp_tensor *unnorm[] = { &stream, &gain, &each, &stream, &stream, &stream, &gain };
     prepare(ctx, all, NORM, "add_rms_norm", NULL, 0, norm, 6);
@@ -167,9 +175,16 @@ static void plans_create(vjp_context *ctx, plans *all)
 
     /* The loss and its gradient in one call. diff_loss is one number, repeated: stride 0. */
     const vjp_tensor logits = tensor(REAL, 2, CONTEXT, BYTES, BYTES);
-    const vjp_tensor label = tensor(VJP_S32, 1, CONTEXT, 1, 1), same = tensor(REAL, 1, CONTEXT, 1, 0);
+    const vjp_tensor label = tensor(VJP_S32, 1, CONTEXT, 1, 1);
+    const vjp_tensor same = tensor(REAL, 1, CONTEXT, 1, 0);
     const vjp_tensor *loss[] = { &logits, &label, NULL, &same, &each, &logits };
     prepare(ctx, all, LOSS, "cross_entropy_fused", NULL, 0, loss, 6);
+}
+
+static void plans_destroy(plans *all)
+{
+    for (int i = 0; i < NPLANS; i++)
+        vjp_plan_destroy(all->plan[i]);
 }
 
 /* ---- forward -------------------------------------------------------------------------------- */
@@ -195,8 +210,8 @@ typedef struct shard {
     real diff_qkv[CONTEXT * 3 * WIDTH], diff_attention[HEADS][CONTEXT * CONTEXT];
     real diff_heads[CONTEXT * WIDTH];
     real diff_gates[CONTEXT * 2 * HIDDEN], diff_hidden[CONTEXT * HIDDEN];
-    params diff; /* summed over the shard's sequences */
-    double total_loss;
+    params diff;                                             /* summed over the shard's sequences */
+    real cosine[CONTEXT][HEAD / 2], sine[CONTEXT][HEAD / 2]; /* for rotate */
 } shard;
 
 static shard *shard_create(const plans *ops)
@@ -204,6 +219,12 @@ static shard *shard_create(const plans *ops)
     shard *s = zeros(1, sizeof *s);
     s->ops = ops;
     s->workspace = zeros(ops->workspace_size, 1);
+    for (int t = 0; t < CONTEXT; t++)
+        for (int i = 0; i < HEAD / 2; i++) {
+            double angle = t * pow(10000.0, -2.0 * i / HEAD);
+            s->cosine[t][i] = (real)cos(angle);
+            s->sine[t][i] = (real)sin(angle);
+        }
     return s;
 }
 
@@ -221,16 +242,19 @@ static void run(shard *s, int which, const void *const *inputs, void *const *out
         return;
     /* A run returns only a status; the check also gives the reason. */
     char reason[VJP_REASON_SIZE];
-    vjp_status status = vjp_plan_check(plan, inputs, outputs, s->workspace, size, reason, sizeof reason);
+    vjp_status status =
+        vjp_plan_check(plan, inputs, outputs, s->workspace, size, reason, sizeof reason);
     stop(vjp_status_string(status), reason);
 }
 
 /* multiply - c = a * b + keep * c, with a of m x k and b of k x n elements after transposing. The
  * strides of rows are those in memory. */
 static void multiply(int m, int n, int k, CBLAS_TRANSPOSE ta, const real *a, int stride_a,
-                     CBLAS_TRANSPOSE tb, const real *b, int stride_b, int keep, real *c, int stride_c)
+                     CBLAS_TRANSPOSE tb, const real *b, int stride_b, int keep, real *c,
+                     int stride_c)
 {
-    cblas(gemm)(CblasRowMajor, ta, tb, m, n, k, 1, a, stride_a, b, stride_b, (real)keep, c, stride_c);
+    cblas(gemm)(CblasRowMajor, ta, tb, m, n, k, 1, a, stride_a, b, stride_b, (real)keep, c,
+                stride_c);
 }
 
 /* dense - dst = src * w, for every position. */
@@ -248,10 +272,24 @@ static void normalize(shard *s, const params *p, int n)
         (void *[]){ s->normal[n], s->stream[n], s->rstd[n] });
 }
 
+/* rotate - turn each pair of elements of queries and keys by an angle in proportion to the position, so
+ * that their products depend on the distance between positions. sign -1 turns back: the gradient. */
+static void rotate(const shard *s, real sign, real *qkv)
+{
+    for (int t = 0; t < CONTEXT; t++, qkv += 3 * WIDTH)
+        for (int i = 0; i < WIDTH; i++) { /* the pairs of queries, then those of keys */
+            real c = s->cosine[t][i % (HEAD / 2)], d = sign * s->sine[t][i % (HEAD / 2)];
+            real x = qkv[2 * i], y = qkv[2 * i + 1];
+            qkv[2 * i] = x * c - y * d;
+            qkv[2 * i + 1] = x * d + y * c;
+        }
+}
+
 /* attend - per head: heads = softmax(q * k^T / sqrt(HEAD)) * v. */
 static void attend(shard *s, int l)
 {
-    const real *qkv = s->layers[l].qkv;
+    real *qkv = s->layers[l].qkv;
+    rotate(s, 1, qkv);
     for (int h = 0; h < HEADS; h++) {
         const real *q = qkv + h * HEAD, *k = q + WIDTH;
         multiply(CONTEXT, CONTEXT, HEAD, CblasNoTrans, q, 3 * WIDTH, CblasTrans, k, 3 * WIDTH, 0,
@@ -261,8 +299,8 @@ static void attend(shard *s, int l)
         (void *[]){ s->layers[l].attention }); /* in place */
     for (int h = 0; h < HEADS; h++) {
         const real *v = qkv + h * HEAD + 2 * WIDTH;
-        multiply(CONTEXT, HEAD, CONTEXT, CblasNoTrans, s->layers[l].attention[h], CONTEXT, CblasNoTrans, v,
-                 3 * WIDTH, 0, s->layers[l].heads + h * HEAD, WIDTH);
+        multiply(CONTEXT, HEAD, CONTEXT, CblasNoTrans, s->layers[l].attention[h], CONTEXT,
+                 CblasNoTrans, v, 3 * WIDTH, 0, s->layers[l].heads + h * HEAD, WIDTH);
     }
 }
 
@@ -272,7 +310,7 @@ static void forward(shard *s, const params *p)
 {
     for (int t = 0; t < CONTEXT; t++)
         memcpy(s->embedded + t * WIDTH, p->byte[s->bytes[t]], sizeof p->byte[0]);
-    memcpy(s->added, p->position, sizeof p->position);
+    memset(s->added, 0, sizeof s->added); /* nothing yet */
     for (int l = 0; l < LAYERS; l++) {
         const layer *w = &p->layers[l];
         real *gates = s->layers[l].gates, *hidden = s->layers[l].hidden;
@@ -306,11 +344,11 @@ static double losses(shard *s, double share)
 /* ---- backward ------------------------------------------------------------------------------- */
 
 /* dense_backward - diff_w += src^T * diff_dst; diff_src = diff_dst * w^T. */
-static void dense_backward(int inputs, int outputs, const real *src, const real *w, const real *diff_dst,
-                           real *diff_w, real *diff_src)
+static void dense_backward(int inputs, int outputs, const real *src, const real *w,
+                           const real *diff_dst, real *diff_w, real *diff_src)
 {
-    multiply(inputs, outputs, CONTEXT, CblasTrans, src, inputs, CblasNoTrans, diff_dst, outputs, 1, diff_w,
-             outputs);
+    multiply(inputs, outputs, CONTEXT, CblasTrans, src, inputs, CblasNoTrans, diff_dst, outputs, 1,
+             diff_w, outputs);
     multiply(CONTEXT, inputs, outputs, CblasNoTrans, diff_dst, outputs, CblasTrans, w, outputs, 0,
              diff_src, inputs);
 }
@@ -330,10 +368,10 @@ static void attend_backward(shard *s, int l)
     const real *qkv = s->layers[l].qkv;
     for (int h = 0; h < HEADS; h++) { /* of heads = attention * v */
         const real *diff_heads = s->diff_heads + h * HEAD, *v = qkv + h * HEAD + 2 * WIDTH;
-        multiply(CONTEXT, CONTEXT, HEAD, CblasNoTrans, diff_heads, WIDTH, CblasTrans, v, 3 * WIDTH, 0,
-                 s->diff_attention[h], CONTEXT);
-        multiply(CONTEXT, HEAD, CONTEXT, CblasTrans, s->layers[l].attention[h], CONTEXT, CblasNoTrans,
-                 diff_heads, WIDTH, 0, s->diff_qkv + h * HEAD + 2 * WIDTH, 3 * WIDTH);
+        multiply(CONTEXT, CONTEXT, HEAD, CblasNoTrans, diff_heads, WIDTH, CblasTrans, v, 3 * WIDTH,
+                 0, s->diff_attention[h], CONTEXT);
+        multiply(CONTEXT, HEAD, CONTEXT, CblasTrans, s->layers[l].attention[h], CONTEXT,
+                 CblasNoTrans, diff_heads, WIDTH, 0, s->diff_qkv + h * HEAD + 2 * WIDTH, 3 * WIDTH);
     }
     run(s, SOFTMAX_BACKWARD,
         (const void *[]){ s->diff_attention, s->layers[l].attention, NULL, NULL },
@@ -341,18 +379,20 @@ static void attend_backward(shard *s, int l)
     for (int h = 0; h < HEADS; h++) {
         const real *q = qkv + h * HEAD, *k = q + WIDTH;
         real *diff_q = s->diff_qkv + h * HEAD, *diff_k = diff_q + WIDTH;
-        multiply(CONTEXT, HEAD, CONTEXT, CblasNoTrans, s->diff_attention[h], CONTEXT, CblasNoTrans, k,
-                 3 * WIDTH, 0, diff_q, 3 * WIDTH);
+        multiply(CONTEXT, HEAD, CONTEXT, CblasNoTrans, s->diff_attention[h], CONTEXT, CblasNoTrans,
+                 k, 3 * WIDTH, 0, diff_q, 3 * WIDTH);
         multiply(CONTEXT, HEAD, CONTEXT, CblasTrans, s->diff_attention[h], CONTEXT, CblasNoTrans, q,
                  3 * WIDTH, 0, diff_k, 3 * WIDTH);
     }
+    rotate(s, -1, s->diff_qkv);
 }
 
 /* backward - forward in reverse: from the gradient of the logits to s->diff, which it adds to. */
 static void backward(shard *s, const params *p)
 {
     memset(s->diff_stream, 0, sizeof s->diff_stream);
-    dense_backward(WIDTH, BYTES, s->normal[NORMS - 1], p->head, s->logits, s->diff.head, s->diff_normal);
+    dense_backward(WIDTH, BYTES, s->normal[NORMS - 1], p->head, s->logits, s->diff.head,
+                   s->diff_normal);
     normalize_backward(s, p, NORMS - 1);
     for (int l = LAYERS - 1; l >= 0; l--) {
         const layer *w = &p->layers[l];
@@ -362,16 +402,17 @@ static void backward(shard *s, const params *p)
                        s->diff_hidden);
         run(s, SWIGLU_BACKWARD, (const void *[]){ gates, gates + HIDDEN, s->diff_hidden },
             (void *[]){ s->diff_gates, s->diff_gates + HIDDEN });
-        dense_backward(WIDTH, 2 * HIDDEN, s->normal[2 * l + 1], w->expand, s->diff_gates, diff->expand,
-                       s->diff_normal);
+        dense_backward(WIDTH, 2 * HIDDEN, s->normal[2 * l + 1], w->expand, s->diff_gates,
+                       diff->expand, s->diff_normal);
         normalize_backward(s, p, 2 * l + 1);
 
-        dense_backward(WIDTH, WIDTH, s->layers[l].heads, w->mix, s->diff_stream, diff->mix, s->diff_heads);
+        dense_backward(WIDTH, WIDTH, s->layers[l].heads, w->mix, s->diff_stream, diff->mix,
+                       s->diff_heads);
         attend_backward(s, l);
-        dense_backward(WIDTH, 3 * WIDTH, s->normal[2 * l], w->qkv, s->diff_qkv, diff->qkv, s->diff_normal);
+        dense_backward(WIDTH, 3 * WIDTH, s->normal[2 * l], w->qkv, s->diff_qkv, diff->qkv,
+                       s->diff_normal);
         normalize_backward(s, p, 2 * l);
     }
-    cblas(axpy)(CONTEXT * WIDTH, 1, s->diff_stream, 1, s->diff.position[0], 1);
     for (int t = 0; t < CONTEXT; t++)
         cblas(axpy)(WIDTH, 1, s->diff_stream + t * WIDTH, 1, s->diff.byte[s->bytes[t]], 1);
 }
