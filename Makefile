@@ -19,7 +19,8 @@ CUDA_OPTION = $(if $(filter 0,$(CUDA)),-DVJP_CUDA=OFF)$(if $(filter 1,$(CUDA)),-
 NEED := cc=gcc stdio.h=libc6-dev cmake=cmake
 NEED_TESTS := $(NEED) cmocka.h=libcmocka-dev mpfr.h=libmpfr-dev
 NEED_ABI := abidw=abigail-tools
-NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc $(NEED_ABI)
+NEED_LM := libopenblas-dev xz=xz-utils
+NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mandoc $(NEED_ABI) $(NEED_LM)
 NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
 NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
@@ -27,7 +28,7 @@ NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo check check-frameworks check-exhaustive check-large check-sanitize check-static \
+.PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-large check-sanitize check-static \
 	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
 	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install wheel \
 	clean help
@@ -42,6 +43,16 @@ configure:
 demo: configure ## install a compiler and CMake if missing, build, and train a small network
 	@cmake --build build/release $(JOBS) --target example_train
 	@build/release/examples/train
+
+# The text is that of the docs, but for the page that the model is tested on.
+LM_TEST := docs/design.md
+LM_TEXT = $(filter-out $(LM_TEST),$(sort $(wildcard *.md docs/*.md docs/operators/*.md)))
+
+demo-lm: ## the same with OpenBLAS: train a transformer on the docs, byte by byte; three minutes
+	@scripts/need.sh $(NEED) $(NEED_LM)
+	@$(MAKE) configure
+	@cmake --build build/release $(JOBS) --target example_language_model
+	@build/release/examples/language_model $(LM_TEST) $(LM_TEXT)
 
 check: ## run every test and check; the last line is the total
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
