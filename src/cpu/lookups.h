@@ -136,12 +136,12 @@ static const tensor_code lookup_tensors[] = { { VJPI_ELEMENTS, STORED_SAME },
         NAME(lookup, kind##_block, )                                                             \
     };                                                                                           \
     static const signature NAME(lookup, kind##_signature, ) = {                                  \
-        NAME(lookup, kind##_blocks, ), lookup_tensors + 2 - (inputs), 0, inputs, 1, 0, 1, false, \
-        { 0 }                                                                                    \
+        .blocks = NAME(lookup, kind##_blocks, ), .tensors = lookup_tensors + 2 - (inputs),       \
+        .nin = inputs, .nout = 1, .npasses = 1                                                   \
     };                                                                                           \
     static void NAME(lookup, kind, )(const vjpi_tile *tile)                                      \
     {                                                                                            \
-        map_tile(&NAME(lookup, kind##_signature, ), 0, false, tile);                             \
+        map_tile(&NAME(lookup, kind##_signature, ), 0, tile);                                    \
     }
 LOOKUPS(values, 1)
 LOOKUPS(products, 2)
