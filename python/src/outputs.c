@@ -27,20 +27,34 @@ static const array *gradient_of(const call *call, int i)
                                                                            : NULL;
 }
 
+/* The output before i that is the gradient of a parameter too, if i is one; -1 otherwise. */
+static int sibling_of(const call *call, int i)
+{
+    int sibling = i - 1;
+    while (sibling >= call->op->info->ninputs && info_of(call, sibling)->shape_rule != VJP_SHAPE_PARAM)
+        sibling--;
+    bool is_param = info_of(call, i)->shape_rule == VJP_SHAPE_PARAM;
+    return is_param && sibling >= call->op->info->ninputs ? sibling : -1;
+}
+
 static vjp_dtype output_dtype(const call *call, int i)
 {
     const array *input = gradient_of(call, i);
-    vjp_dtype data = call->arrays[0].tensor.dtype;
+    vjp_dtype data = call->arrays[0].tensor.dtype, wide = data == VJP_F64 ? VJP_F64 : VJP_F32;
     switch (info_of(call, i)->dtype_rule) {
     case VJP_DTYPE_STAT:
-        return data == VJP_F64 ? VJP_F64 : VJP_F32;
+        return wide;
     case VJP_DTYPE_INDEX:
         return VJP_S64;
     case VJP_DTYPE_MASK:
         return VJP_U8;
     case VJP_DTYPE_SAME:
         return data;
-    default:
+    default: /* of the parameter, or of another parameter's gradient */
+        if (info_of(call, i)->shape_rule == VJP_SHAPE_ROW)
+            return wide;
+        if (!input && sibling_of(call, i) >= 0)
+            return output_dtype(call, sibling_of(call, i));
         return input ? input->tensor.dtype : data;
     }
 }
@@ -76,19 +90,14 @@ static int output_shape(const call *call, int i, int64_t *shape)
 {
     const vjp_tensor *like = &call->arrays[0].tensor;
     const array *input = gradient_of(call, i);
-    int sibling = i - 1;
+    int sibling = sibling_of(call, i);
     switch (info_of(call, i)->shape_rule) {
     case VJP_SHAPE_ROW:
         return row_shape(call, shape);
     case VJP_SHAPE_PARAM: /* of the parameter, or of another parameter's gradient */
-        if (input)
-            like = &input->tensor;
-        else {
-            while (sibling >= call->op->info->ninputs &&
-                   info_of(call, sibling)->shape_rule != VJP_SHAPE_PARAM)
-                sibling--;
-            return sibling >= call->op->info->ninputs ? output_shape(call, sibling, shape) : -1;
-        }
+        if (!input)
+            return sibling >= 0 ? output_shape(call, sibling, shape) : -1;
+        like = &input->tensor;
         break;
     default:
         break;

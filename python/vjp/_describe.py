@@ -26,6 +26,17 @@ def is_optional(tensor):
     return bool(tensor["flags"] & OPTIONAL)
 
 
+# Where a backward operator names things otherwise than its forward operator: what it takes, and what it
+# calls the gradients of the forward operator's inputs.
+RENAMED = {"add_rms_norm_backward": {"src": "sum", "diff_a": "diff_src", "diff_b": "diff_src"}}
+
+
+def renamed(backward, name):
+    """What a backward operator's tensor is called by the forward operator, or the other way round for a
+    gradient."""
+    return RENAMED.get(backward, {}).get(name, name)
+
+
 def parameters(op):
     """(name, kind, annotation, default) of each parameter; a default of None is none at all.
 

@@ -28,14 +28,19 @@ void ok(AOTITorchError error, const char *what)
 
 /* ---- signatures ------------------------------------------------------------------------------ */
 
-/* "diff_x" is shaped like the input "x", if there is one. */
+/* "diff_x" is shaped like the input "x", if there is one; else the gradient of a parameter like the
+ * one before it. */
 static int shaped_like(const op_signature &op, int output)
 {
     const char *name = op.tensors[output]->name;
+    const vjp_shape_rule rule = op.tensors[output]->shape_rule;
     const int i = strncmp(name, "diff_", 5) ? -1 : vjp_op_tensor_index(op.info, name + 5);
     if (i >= 0 && i < op.ninputs)
         return i;
-    return op.tensors[output]->shape_rule == VJP_SHAPE_ROW ? -1 : 0;
+    if (rule == VJP_SHAPE_PARAM && output > op.ninputs &&
+        op.tensors[output - 1]->shape_rule == VJP_SHAPE_PARAM)
+        return op.like[output - 1];
+    return rule == VJP_SHAPE_ROW ? -1 : 0;
 }
 
 static void read_signature(const vjp_op_info *info, op_signature &op)
@@ -229,8 +234,8 @@ static AtenTensorHandle empty_rows(const call &c, int output)
         strides[i] = stride;
         stride *= shape[i] > 1 ? shape[i] : 1;
     }
-    const bool is_stat = c.op.tensors[output]->dtype_rule == VJP_DTYPE_STAT;
-    const vjp_dtype dtype = !is_stat || data.dtype == VJP_F64 ? data.dtype : VJP_F32;
+    const bool is_same = c.op.tensors[output]->dtype_rule == VJP_DTYPE_SAME;
+    const vjp_dtype dtype = is_same || data.dtype == VJP_F64 ? data.dtype : VJP_F32;
     return empty(c, ndim, shape, strides, dtype);
 }
 

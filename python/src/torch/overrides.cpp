@@ -102,9 +102,9 @@ bool take(const override &o, const op_signature &op, StableIValue *stack)
     for (int i = 0; i < o.nattrs; i++)
         c.attrs[c.nattrs++] = o.attrs[i];
     take_third(o, c, stack + 2);
-    add_output_like(c, 2, o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
+    add_output_like(c, op.ninputs, o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
     run(c);
-    stack[0] = stable(std::exchange(c.tensors[2], nullptr));
+    stack[0] = stable(std::exchange(c.tensors[op.ninputs], nullptr));
     return true;
 }
 

@@ -118,15 +118,21 @@ def rms_norm(x):
     return x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
 
 
+def layer_norm(x):
+    return rms_norm(x - x.mean(-1, keepdims=True))
+
+
 # What jax.nn has, and formulas for what it has not; with the arguments of the calls to compare.
 NN = {"celu": [{}, {"alpha": 0.5}], "elu": [{}, {"alpha": 0.5}], "gelu": [{}, {"approximate": False}],
       "glu": [{}, {"axis": 0}], "leaky_relu": [{}, {"negative_slope": 0.2}],
+      "log_softmax": [{}, {"axis": 0}, {"where": np.arange(8) % 3 > 0}],
       "softmax": [{}, {"axis": 0}, {"where": np.arange(8) % 3 > 0}]}
 NN |= {name: [{}] for name in ("hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "log_sigmoid",
                                "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign",
                                "softplus", "swish", "tanh")}
 FORMULAS = {
     "abs": jnp.abs, "exp": jnp.exp, "square": jnp.square, "rms_norm": rms_norm,
+    "layer_norm": layer_norm,
     "hard_shrink": lambda x: jnp.where(jnp.abs(x) > 0.5, x, 0),
     "soft_shrink": lambda x: x - jnp.clip(x, -0.5, 0.5),
     "quick_gelu": lambda x: x * jax.nn.sigmoid(1.702 * x),
@@ -208,6 +214,28 @@ def test_gradients_of_rms_norm():
         assert all(np.allclose(a, b, rtol=1e-9, atol=1e-10) for a, b in zip(*gradients))
 
 
+def test_gradients_of_layer_norm():
+    gamma, beta = jnp.linspace(0.5, 2, 8), jnp.linspace(1, -1, 8)
+    functions = (lambda x, g, b: vjp.jax.layer_norm(x, gamma=g, beta=b),
+                 lambda x, g, b: layer_norm(x) * g + b)
+    gradients = [jax.grad(lambda *a: (f(*a) ** 3).sum(), (0, 1, 2))(X, gamma, beta) for f in functions]
+    assert all(np.allclose(a, b, rtol=1e-9, atol=1e-10) for a, b in zip(*gradients))
+    half = X.astype(jnp.bfloat16), gamma.astype(jnp.float32), beta.astype(jnp.float32)
+    gradients = jax.grad(lambda *a: functions[0](*a).astype(jnp.float32).sum(), (0, 1, 2))(*half)
+    assert [g.dtype for g in gradients] == [jnp.bfloat16, jnp.float32, jnp.float32]
+
+
+def test_gradients_of_add_rms_norm():
+    """Of both terms, by way of the normalized sum, the sum itself, or both."""
+    gamma, other = jnp.linspace(0.5, 2, 8), jnp.cos(X)
+    functions = (lambda a, b, g: vjp.jax.add_rms_norm(a, b, gamma=g),
+                 lambda a, b, g: (rms_norm(a + b) * g, a + b))
+    for loss in (lambda dst, sum: (dst ** 3).sum(), lambda dst, sum: (sum ** 2).sum(),
+                 lambda dst, sum: (dst ** 3 * sum).sum()):
+        gradients = [jax.grad(lambda *a: loss(*f(*a)), (0, 1, 2))(X, other, gamma) for f in functions]
+        assert all(np.allclose(a, b, rtol=1e-9, atol=1e-10) for a, b in zip(*gradients))
+
+
 def test_want_returns_optional_outputs_too():
     """In the order of the table; they are constants to a gradient."""
     for run in (lambda f: f, jax.jit):
@@ -239,8 +267,8 @@ def test_gradients_where_attributes_of_the_forward_matter():
     assert same(np.asarray(prelu(slope)), np.asarray(x * slope))
     gradient = jax.grad(lambda s: (prelu(s) * jnp.arange(3)).sum())(slope)
     assert np.array_equal(gradient, jax.grad(lambda s: (x * s * jnp.arange(3)).sum())(slope))
-    with pytest.raises(NotImplementedError, match="softmax: has no gradient for an attribute scale other"):
-        jax.grad(lambda x: vjp.jax.softmax(x, scale=2.0)[0, 0])(X)
+    scaled = (lambda x: vjp.jax.softmax(x, scale=2.0), lambda x: jax.nn.softmax(2 * x))
+    assert np.allclose(*(jax.grad(lambda x: (f(x) * X).sum())(X) for f in scaled), atol=1e-12)
     causal = lambda x: vjp.jax.softmax(x, causal=True)  # noqa: E731
     mask = np.tri(6, 8, 2, dtype=bool)
     masked = lambda x: jax.nn.softmax(jnp.where(mask, x, -jnp.inf))  # noqa: E731

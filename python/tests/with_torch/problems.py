@@ -5,6 +5,7 @@ import functools
 import torch
 import vjp
 import vjp.torch
+from vjp._describe import renamed
 from vjp.torch import table
 
 OPERATORS = tuple(table.OPERATORS.values())
@@ -18,6 +19,12 @@ def name_of(value):
     if isinstance(value, table.Operator):
         return value.name
     return value[0].name if isinstance(value, tuple) else str(value).removeprefix("torch.")
+
+
+def with_gradients(op, back):
+    """The indices of the inputs that the backward operator has a gradient of."""
+    names = {o.name for o in back.outputs}
+    return [i for i, info in enumerate(op.inputs) if renamed(back.name, f"diff_{info.name}") in names]
 
 
 def target(op, suffix=""):

@@ -20,9 +20,15 @@ CALLS = {
     "celu": [{}, {"alpha": 0.5}],
     "glu": [{}, {"dim": 0}],
     "softmax": [{"dim": 0}, {"dim": -1}, {"dim": 1, "dtype": torch.float64}],
+    "log_softmax": [{"dim": 0}, {"dim": -1}, {"dim": 1, "dtype": torch.float64}],
     "rms_norm": [{"normalized_shape": (4,)}, {"normalized_shape": (8, 4), "eps": 0.1},
                  {"normalized_shape": (4,), "weight": torch.linspace(-0.5, 1.5, 4)},
                  {"normalized_shape": (8, 4), "weight": torch.linspace(-1, 2, 32).reshape(8, 4)}],
+    "layer_norm": [{"normalized_shape": (4,)}, {"normalized_shape": (8, 4), "eps": 0.1},
+                   {"normalized_shape": (4,), "weight": torch.linspace(-0.5, 1.5, 4)},
+                   {"normalized_shape": (4,), "bias": torch.linspace(-0.5, 1.5, 4)},
+                   {"normalized_shape": (8, 4), "weight": torch.linspace(-1, 2, 32).reshape(8, 4),
+                    "bias": torch.linspace(2, -1, 32).reshape(8, 4)}],
     "prelu": [{"weight": torch.tensor([0.25])}, {"weight": torch.linspace(-0.5, 0.5, 8)}],
 }
 GATED = {"swiglu": lambda gate, up: F.silu(gate) * up, "geglu": lambda gate, up: F.gelu(gate) * up,
@@ -43,12 +49,17 @@ def values(dtype=torch.float32):
     return (torch.arange(-96, 96).reshape(6, 8, 4) * 0.0525 + 0.013).to(dtype)
 
 
+def values_for(name, dtype):
+    """Rows whose mean is not large beside their deviation: else PyTorch's layer_norm has few digits."""
+    return (values() * 37).sin().to(dtype) if name == "layer_norm" else values(dtype)
+
+
 def output_and_gradients(function, x, kwargs):
     leaves = [x.clone().requires_grad_()]
     kwargs = dict(kwargs)
-    if "weight" in kwargs:
-        kwargs["weight"] = kwargs["weight"].to(x.dtype).requires_grad_()
-        leaves.append(kwargs["weight"])
+    for name in {"weight", "bias"} & set(kwargs):
+        kwargs[name] = kwargs[name].to(x.dtype).requires_grad_()
+        leaves.append(kwargs[name])
     output = function(leaves[0], **kwargs)
     grad = torch.linspace(-1, 1, output.numel()).reshape(output.shape).to(output.dtype)
     return output, torch.autograd.grad(output, leaves, grad)
@@ -58,8 +69,9 @@ def output_and_gradients(function, x, kwargs):
 @pytest.mark.parametrize("dtype", (torch.float64, torch.float32, torch.bfloat16), ids=str)
 def test_functions_are_pytorchs(name, dtype):
     for kwargs in CALLS.get(name, [{}]):
-        ours, our_gradients = output_and_gradients(getattr(functional, name), values(dtype), kwargs)
-        own, own_gradients = output_and_gradients(torch_function(name), values(dtype), kwargs)
+        x = values_for(name, dtype)
+        ours, our_gradients = output_and_gradients(getattr(functional, name), x, kwargs)
+        own, own_gradients = output_and_gradients(torch_function(name), x, kwargs)
         tolerance = TOLERANCES.get((name, dtype), {})
         torch.testing.assert_close(ours, own, **tolerance)
         for a, b in zip(our_gradients, own_gradients):
@@ -85,7 +97,7 @@ def test_operators_are_the_librarys(name):
             output_and_gradients(getattr(functional, name), values(), kwargs)
     called = {event.key for event in profile.key_averages() if event.key.startswith("vjp::")}
     assert any(key.endswith("_backward") for key in called)
-    assert len(called) == (1 if name == "rms_norm" else 2) # its forward is PyTorch's
+    assert len(called) == 2
 
 
 @each_function
@@ -128,7 +140,7 @@ def test_gated_functions(name):
 # ---- modules ----------------------------------------------------------------------------------------
 
 OURS = ("SwiGLU", "GEGLU", "ReGLU")
-ARGUMENTS = {"RMSNorm": ((8, 4),), "Threshold": (0.25, -1.0), "Softmax": (1,), "PReLU": (8,), "GELU": ("tanh",), "GLU": (0,)}
+ARGUMENTS = {"RMSNorm": ((8, 4),), "LayerNorm": ((8, 4),), "LogSoftmax": (1,), "Threshold": (0.25, -1.0), "Softmax": (1,), "PReLU": (8,), "GELU": ("tanh",), "GLU": (0,)}
 
 
 @pytest.mark.parametrize("name", [n for n in nn.__all__ if n not in ("CrossEntropyLoss", *OURS)])
@@ -153,22 +165,53 @@ def test_gated_modules():
     assert repr(nn.GEGLU()) == "GEGLU(approximate='none')"
 
 
-def test_rms_norm_under_transforms():
-    """Second derivatives, vmap, autocast, and statistics of another dtype than the weight's."""
+@pytest.mark.parametrize("name", ("rms_norm", "layer_norm"))
+def test_norms_under_transforms(name):
+    """Second derivatives, vmap, autocast."""
+    ours, own = getattr(functional, name), getattr(F, name)
     x = values(torch.float64)[0].requires_grad_()
     weight = torch.linspace(-0.5, 1.5, 4, dtype=torch.float64).requires_grad_()
-    run = lambda x, weight: functional.rms_norm(x, (4,), weight)
+    run = lambda x, weight: ours(x, (4,), weight)
     assert torch.autograd.gradcheck(run, (x, weight)) and torch.autograd.gradgradcheck(run, (x, weight))
     gradients = [torch.vmap(torch.func.grad(lambda x: f(x, (4,), weight.detach()).square().sum()))(x.detach())
-                 for f in (functional.rms_norm, F.rms_norm)]
+                 for f in (ours, own)]
     torch.testing.assert_close(*gradients)
     for enabled in (False, True):
-        leaf = values().bfloat16().requires_grad_()
+        leaf = values_for(name, torch.bfloat16).requires_grad_()
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
-            ours, own = (f(leaf, (4,), weight.detach().bfloat16()) for f in (functional.rms_norm, F.rms_norm))
-        assert ours.dtype == own.dtype
-        torch.testing.assert_close(*(torch.autograd.grad(y.square().sum(), leaf)[0] for y in (ours, own)),
+            results = [f(leaf, (4,), weight.detach().bfloat16()) for f in (ours, own)]
+        assert results[0].dtype == results[1].dtype
+        torch.testing.assert_close(*(torch.autograd.grad(y.square().sum(), leaf)[0] for y in results),
                                    rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name", ("rms_norm", "layer_norm"))
+def test_norms_refuse_what_pytorch_refuses(name):
+    for arguments in (((5,),), ((4,), torch.ones(8)), ((),)):
+        with pytest.raises(RuntimeError) as own:
+            getattr(F, name)(values(), *arguments)
+        with pytest.raises(RuntimeError) as ours:
+            getattr(functional, name)(values(), *arguments)
+        assert str(ours.value) == str(own.value)
+
+
+def test_gradients_of_add_rms_norm():
+    """Of both terms, by way of the normalized sum, the sum itself, or both."""
+    x, y = values(torch.float64).requires_grad_(), values(torch.float64).cos().requires_grad_()
+    weight = torch.linspace(-0.5, 1.5, 4, dtype=torch.float64).requires_grad_()
+    for loss in (lambda dst, sum: dst.pow(3).sum(), lambda dst, sum: sum.pow(3).sum(),
+                 lambda dst, sum: (dst * sum).sum()):
+        ours = loss(*torch.ops.vjp.add_rms_norm(x, y, weight)[:2])
+        own = loss(F.rms_norm(x + y, (4,), weight, 1e-5), x + y)
+        for a, b in zip(*(torch.autograd.grad(value, (x, y, weight), materialize_grads=True)
+                          for value in (ours, own))):
+            torch.testing.assert_close(a, b)
+
+
+def test_the_gradient_of_beta_needs_gamma():
+    beta = torch.ones(4, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="layer_norm: has no gradient for beta without gamma"):
+        torch.ops.vjp.layer_norm(values(), None, beta)
 
 
 LOSSES = [{}, {"reduction": "sum"}, {"reduction": "none"}, {"label_smoothing": 0.1}, {"ignore_index": 2},

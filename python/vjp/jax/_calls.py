@@ -131,13 +131,12 @@ def _partner(op, tensor, tensors):
 
 def _dtype(op, tensor, tensors, data):
     rule = tensor["dtype_rule"]
-    if rule == STAT:
-        return jnp.float64 if data.dtype == jnp.float64 else jnp.float32
     if rule in (INDEX, MASK):
         return jnp.int32 if rule == INDEX else jnp.uint8
+    if rule == STAT or tensor["shape_rule"] == ROW and rule != SAME:
+        return jnp.float64 if data.dtype == jnp.float64 else jnp.float32
     partner = _partner(op, tensor, tensors)
-    own = tensor["name"].removeprefix("diff_") == partner
-    return data.dtype if rule == SAME or not own else tensors[partner].dtype
+    return data.dtype if rule == SAME or partner is None else tensors[partner].dtype
 
 
 def wanted(op, tensors, want):

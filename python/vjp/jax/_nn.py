@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentiable functions: an operator `name` of the table with `name_backward` as its gradient.
 
-Those that jax.nn has are named as there, with its parameters and defaults first. Where the table has
-only the backward pass, a forward pass in JAX stands in.
+Those that jax.nn has are named as there, with its parameters and defaults first.
 """
 
 import functools
@@ -19,6 +18,7 @@ from . import _calls
 # What jax.nn has for defaults where the table has others, or none.
 DEFAULTS = {
     "hard_sigmoid": {"alpha": 1 / 6, "beta": 0.5},
+    "log_softmax": {"axis": -1},
     "softmax": {"axis": -1},
 }
 
@@ -46,13 +46,15 @@ def functions(table):
     made = {}
     for backward in table:
         name = backward["name"].removesuffix("_backward")
-        forward = ops.get(name) or FORWARDS.get(name, lambda _: None)(backward)
-        if forward and backward is not forward:
-            made[name] = _function(name, forward, backward)
+        if name in ops and name != backward["name"]:
+            made[name] = _function(name, ops[name], backward)
     made.update(_aliases.aliases(made, suffixes=("",)))
     made.update(_aliases.aliases(made, NAMES, suffixes=("",)))
-    made.update({function.__name__: function(made[function.__name__])
-                 for function in (glu, softmax) if function.__name__ in made})
+    if "glu" in made:
+        made["glu"] = glu(made["glu"])
+    for name, masked in (("softmax", 0), ("log_softmax", -jnp.inf)):
+        if name in made:
+            made[name] = with_where(made[name], masked)
     return made
 
 
@@ -68,49 +70,29 @@ def glu(operator):
                            "with glu_backward as its gradient.\n")
 
 
-def softmax(operator):
-    def softmax(src, axis=-1, where=None, **settings):
-        if where is not None:
-            where = jnp.asarray(where)
-            settings["mask"] = where.reshape((1,) * (jnp.ndim(src) - where.ndim) + where.shape)
-        return operator(src, axis=axis, **settings)
+def with_where(operator, masked):
+    """A function with jax.nn's mask; what is masked gets this value."""
+    def function(src, axis=-1, where=None, **settings):
+        if where is None:
+            return operator(src, axis=axis, **settings)
+        where = jnp.asarray(where)
+        where = where.reshape((1,) * (jnp.ndim(src) - where.ndim) + where.shape)
+        results = operator(src, axis=axis, mask=where, **settings)
+        dst, *others = results if isinstance(results, tuple) else (results,)
+        dst = jnp.where(where, dst, masked)
+        return (dst, *others) if others else dst
 
     others = [p.replace(kind=p.KEYWORD_ONLY) for p in inspect.signature(operator).parameters.values()
               if p.name not in ("src", "axis")]
-    own = [p for p in inspect.signature(softmax).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    softmax.__signature__ = inspect.Signature(own + sorted(others, key=lambda p: p.name))
-    return _described(softmax, operator.__doc__ + "where is jax.nn's: a mask that broadcasts to src.\n")
+    own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = inspect.Signature(own + sorted(others, key=lambda p: p.name))
+    function.__name__ = operator.__name__
+    return _described(function, operator.__doc__ + "where is jax.nn's: a mask that broadcasts to src.\n")
 
 
 def _described(function, text):
     function.__qualname__, function.__module__, function.__doc__ = function.__name__, "vjp.jax", text
     return function
-
-
-# ---- forward passes that are not in the table ------------------------------------------------------
-
-
-def _rms_norm(tensors, axis, epsilon, offset):
-    src = tensors["src"]
-    wide = src.astype(jnp.promote_types(src.dtype, jnp.float32))
-    axes = tuple(range(int(axis) % src.ndim, src.ndim))
-    rstd = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + epsilon)
-    dst = wide * rstd
-    if "gamma" in tensors:
-        dst = dst * (tensors["gamma"].astype(wide.dtype) + offset)
-    return {"dst": dst.astype(src.dtype), "rstd": rstd.reshape(rstd.shape[:axes[0]])}
-
-
-def _rms_norm_entry(backward):
-    """An entry of the table, without `run`."""
-    tensors = {tensor["name"]: tensor for tensor in backward["inputs"]}
-    return {**backward, "name": "rms_norm", "run": _rms_norm,
-            "formula": "dst = src / sqrt(mean of src^2 + epsilon) * (gamma + offset)",
-            "inputs": [tensors["src"], tensors["gamma"]],
-            "outputs": [{**tensors["diff_dst"], "name": "dst"}, tensors["rstd"]]}
-
-
-FORWARDS = {"rms_norm": _rms_norm_entry}
 
 
 # ---- a pair as a function --------------------------------------------------------------------------
@@ -184,14 +166,16 @@ class _Pair:
 
     def needed(self, tensors):
         """Which of these the backward operator takes."""
-        return [t["name"] for t in self.backward["inputs"] if t["name"] in tensors]
+        names = (_describe.renamed(self.backward["name"], t["name"]) for t in self.backward["inputs"])
+        return [name for name in names if name in tensors]
+
+    def gradient(self, name):
+        """What the backward operator calls the gradient of an input."""
+        return _describe.renamed(self.backward["name"], "diff_" + name)
 
     def run(self, arrays, want):
         """The wanted outputs of the forward pass, by name."""
         tensors, settings = dict(zip(self.names, arrays)), dict(self.settings)
-        if "run" in self.forward:
-            results = self.forward["run"](tensors, **settings)
-            return {name: results[name] for name in want}
         results = _calls.call(self.forward, tensors, settings, want)
         return dict(zip(want, results if isinstance(results, tuple) else (results,)))
 
@@ -217,7 +201,7 @@ class _Pair:
 
     def guard(self, name, array):
         """Differentiating by an input that the backward operator has no gradient of is an error."""
-        known = any(t["name"] == "diff_" + name for t in self.backward["outputs"])
+        known = any(t["name"] == self.gradient(name) for t in self.backward["outputs"])
         if known or not jnp.issubdtype(array.dtype, jnp.floating):
             return array
         return _constant(self.forward["name"], name, array)
@@ -251,15 +235,18 @@ def _forward(pair, *arrays):
 def _backward(pair, saved, cotangents):
     kept, shapes = saved
     tensors = {**kept, **{"diff_" + name: c for name, c in zip(pair.want, cotangents)}}
-    tensors = {t["name"]: tensors[t["name"]] for t in pair.backward["inputs"] if t["name"] in tensors}
+    sources = {t["name"]: _describe.renamed(pair.backward["name"], t["name"])
+               for t in pair.backward["inputs"]}
+    tensors = {name: tensors[source] for name, source in sources.items() if source in tensors}
     settings = pair.backward_settings()
     if any(attr["name"] == "use_dst" for attr in pair.backward["attrs"]):
         settings["use_dst"] = False  # from src, which loses no digits
     outputs = [t["name"] for t in pair.backward["outputs"]]
-    want = [name for name in outputs if name.removeprefix("diff_") in pair.names]
+    asked = {pair.gradient(name) for name in pair.names}
+    want = [name for name in outputs if name in asked]
     results = _calls.call(pair.backward, tensors, settings, want)
     gradients = dict(zip(want, results if isinstance(results, tuple) else (results,)))
-    return tuple(gradients.get("diff_" + name, _zero(shape)) for name, shape in zip(pair.names, shapes))
+    return tuple(gradients.get(pair.gradient(name), _zero(shape)) for name, shape in zip(pair.names, shapes))
 
 
 def _zero(shape):

@@ -11,6 +11,7 @@ from torch import _C
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd.function import _SingleLevelFunction
 
+from .._describe import renamed
 from . import second, table
 
 GRADIENT, INPUT, OUTPUT = range(3)
@@ -27,7 +28,10 @@ class Pair:
         defaults = {a.name: a.default for a in back.attrs}
         self.fixed = {name: value for name, value in self.fixed.items() if defaults[name] != value}
         gradients = {t.name: i for i, t in enumerate(back.outputs)}
-        self.gradient_of = tuple(gradients.get(f"diff_{t.name}") for t in op.inputs)
+        self.gradient_of = tuple(gradients.get(renamed(back.name, f"diff_{t.name}")) for t in op.inputs)
+        # A gradient has the shape of its input, or of another one, which must then be given.
+        self.shaped_by = tuple(None if i is None else back.input_names[back.like(back.outputs[i])]
+                               for i in self.gradient_of)
         self.shared = tuple(a.name for a in op.attrs
                             if a.name in back.attr_names and a.name not in self.fixed)
         # What only the forward pass knows must not change the derivative.
@@ -37,14 +41,14 @@ class Pair:
         self.channels = next((a.name for a in op.attrs if a.role == table.CHANNELS), None)
         self.formats = {a.name: "NXC" for a in back.attrs if a.role == table.FORMAT}
         self.wants = tuple(f"want_{t.name}" for t in op.outputs)
-        self.differentiable = next(i for kind, i in self.sources if kind == GRADIENT)
-        self.constants = tuple(i for i in range(len(op.outputs)) if i != self.differentiable)
+        self.differentiable = tuple(i for kind, i in self.sources if kind == GRADIENT)
+        self.constants = tuple(i for i in range(len(op.outputs)) if i not in self.differentiable)
         self.optional_gradients = tuple(
             (f"want_{t.name}", tuple(k for k, gradient in enumerate(self.gradient_of) if gradient == i))
             for i, t in enumerate(back.outputs) if t.is_optional)
 
     def _source(self, name):
-        op = self.op
+        op, name = self.op, renamed(self.back.name, name)
         if name.startswith("diff_") and name[5:] in op.output_names:
             return GRADIENT, op.output_names.index(name[5:])
         if name == "src" and "dst" in op.output_names and "use_dst" in self.back.attr_names:
@@ -63,6 +67,10 @@ class Pair:
         for tensor, info, gradient in zip(inputs, self.op.inputs, self.gradient_of):
             if gradient is None and tensor is not None and tensor.requires_grad:
                 raise NotImplementedError(f"{self.op.name}: has no gradient for {info.name}")
+        for tensor, info, other in zip(inputs, self.op.inputs, self.shaped_by):
+            if (tensor is not None and tensor.requires_grad and other in self.op.input_names
+                    and inputs[self.op.input_names.index(other)] is None):
+                raise NotImplementedError(f"{self.op.name}: has no gradient for {info.name} without {other}")
         for attr in self.unknown:
             if kwargs.get(attr.name, attr.default) != attr.default:
                 raise NotImplementedError(f"{self.op.name}: has no gradient for an attribute "
@@ -88,8 +96,10 @@ class Pair:
         """The gradients of the inputs, None where there is none."""
         saved = iter(ctx.saved_tensors)
         tensors = [grads[i] if kind == GRADIENT else next(saved) for kind, i in self.sources]
-        if grads[self.differentiable] is None:
+        if all(grads[i] is None for i in self.differentiable):
             return (None,) * len(self.gradient_of)
+        tensors = [torch.zeros_like(tensors[0]) if tensor is None and not info.is_optional else tensor
+                   for tensor, info in zip(tensors, self.back.inputs)] # one of two outputs was not used
         if forward_ad._current_level >= 0:
             _refuse_forward_mode(self.back, tensors)
         needed = ctx.needs_input_grad[2:]
@@ -217,8 +227,8 @@ def kernel(op, back):
             return below(keyset, inputs, kwargs)
         if unary and (apply_unary := unary.get(keyset.raw_repr())):
             return apply_unary(*inputs)
-        pair.refuse(inputs, kwargs)
         inputs += (None,) * (ninputs - len(inputs)) # the dispatcher leaves out defaults
+        pair.refuse(inputs, kwargs)
         return apply(keyset, kwargs, *inputs)
     return choose
 

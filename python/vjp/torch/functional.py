@@ -168,41 +168,39 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _ops.softmax(input, axis=dim, want_stats=False)[0]
 
 
-class _RMSNorm(torch.autograd.Function):
-    """The library has the backward pass; the forward is PyTorch's."""
-    generate_vmap_rule = True
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    if dim is None or not _takes(input) or input.dim() == 0 or dtype not in (None, *_DTYPES):
+        return F.log_softmax(input, dim, _stacklevel + 1, dtype)
+    return _ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim, want_stats=False)[0]
 
-    @staticmethod
-    def forward(input, weight, shape, eps):
-        return F.rms_norm(input, shape, weight, eps)
 
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        input, weight, ctx.shape, ctx.eps = inputs
-        ctx.save_for_backward(input, weight)
+def _normalizes(input, normalized_shape, *parameters):
+    """Whether PyTorch would take these, and the library does."""
+    shape, given = tuple(normalized_shape), [p for p in parameters if p is not None]
+    return (_takes(input, *given) and 0 < len(shape) <= input.dim() and input.shape[-len(shape):] == shape
+            and all(p.dtype is input.dtype and p.shape == shape for p in given))
 
-    @staticmethod
-    def backward(ctx, grad):
-        input, weight = ctx.saved_tensors
-        needed = ctx.needs_input_grad[1]
-        if torch.is_grad_enabled(): # create_graph=True: PyTorch's, which can be differentiated again
-            leaves = (input, weight) if needed else (input,)
-            output = F.rms_norm(input, ctx.shape, weight, ctx.eps)
-            found = torch.autograd.grad(output, leaves, grad, create_graph=True)
-            return found[0], found[1] if needed else None, None, None
-        src, gamma = (None if t is None else t.to(grad.dtype) for t in (input, weight)) # of autocast
-        diff_src, diff_gamma = _ops.rms_norm_backward(src, gamma, None, grad, axis=-len(ctx.shape),
-                                                      epsilon=ctx.eps, want_diff_gamma=needed)
-        return diff_src.to(input.dtype), diff_gamma.to(weight.dtype) if needed else None, None, None
+
+def _autocast(input, output):
+    """PyTorch's norms return float32 under autocast on a GPU, but not on the CPU."""
+    return output if output.is_cuda else output.to(input.dtype)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    tensors = (input,) if weight is None else (input, weight)
-    if not _takes(*tensors) or weight is not None and weight.dtype is not input.dtype:
+    if not _normalizes(input, normalized_shape, weight):
         return F.rms_norm(input, normalized_shape, weight, eps)
     if eps is None: # that of the dtype that PyTorch computes in
         eps = torch.finfo(torch.promote_types(input.dtype, torch.float32)).eps
-    return _RMSNorm.apply(input, weight, normalized_shape, eps)
+    output = _ops.rms_norm(input, weight, axis=-len(normalized_shape), epsilon=eps)[0]
+    return _autocast(input, output)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    if not _normalizes(input, normalized_shape, weight, bias) or weight is None and bias is not None:
+        return F.layer_norm(input, normalized_shape, weight, bias, eps)
+    output = _ops.layer_norm(input, weight, bias, axis=-len(normalized_shape), epsilon=eps,
+                             want_normalized=False)[0]
+    return _autocast(input, output)
 
 
 def _mean(loss, target, weight, ignore_index):

@@ -36,7 +36,9 @@ _MODULES = {
     "PReLU": ("prelu", ("weight",)),
     "GLU": ("glu", ("dim",)),
     "Softmax": ("softmax", ("dim",)),
+    "LogSoftmax": ("log_softmax", ("dim",)),
     "RMSNorm": ("rms_norm", ("normalized_shape", "weight", "eps")),
+    "LayerNorm": ("layer_norm", ("normalized_shape", "weight", "bias", "eps")),
 }
 
 

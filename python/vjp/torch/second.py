@@ -37,7 +37,8 @@ class Backward(torch.autograd.Function):
             results = FORMULAS[back.name](back, back.settings(ctx.kwargs), *tensors)
         leaves = [t for t in tensors if t is not None and t.requires_grad]
         results = results if isinstance(results, tuple) else (results,)
-        wanted = [(r, g) for r, g in zip(results, grads) if g is not None and g.numel() == r.numel()]
+        wanted = [(r, g) for r, g in zip(results, grads)
+                  if g is not None and g.numel() == r.numel() and r.requires_grad]
         found = torch.autograd.grad([r for r, _ in wanted], leaves, [g for _, g in wanted],
                                     create_graph=torch.is_grad_enabled(), allow_unused=True)
         by_tensor = {id(t): g for t, g in zip(leaves, found)}
@@ -96,22 +97,45 @@ def _of_forward(back, attrs, *tensors):
     return torch.autograd.grad(dst, inputs, diff_dst, create_graph=True, materialize_grads=True)
 
 
-def _kept(back, attrs, x, mask, length):
-    """Which elements of x count: not masked, and before the end of their row."""
-    axis = attrs["axis"] % x.dim()
-    index = torch.arange(x.shape[axis], device=x.device)
-    index = index.reshape([-1 if d == axis else 1 for d in range(x.dim())])
-    kept = torch.ones_like(x, dtype=torch.bool)
+def _norm(back, attrs, src, gamma, *others):
+    """Of src, gamma, statistics, which are computed anew, and diff_dst."""
+    diff_dst = others[-1]
+    leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (src, gamma) if t is not None]
+    x, rows = leaves[0], shapes.row_dims(back, attrs, src.dim())
+    has_mean = back.name.startswith("layer_norm")
+    x = x - x.mean(rows, keepdim=True) if has_mean else x
+    dst = x * (x.square().mean(rows, keepdim=True) + attrs["epsilon"]).rsqrt()
+    if gamma is not None:
+        shape = shapes.param_shape(back, attrs, gamma.shape, src.dim())
+        dst = dst * (leaves[1].reshape(shape) + attrs.get("offset", 0))
+    found = torch.autograd.grad(dst, leaves, diff_dst, create_graph=True)
+    if has_mean and gamma is not None:
+        found += (diff_dst.sum_to_size(shape).reshape(gamma.shape),)
+    return found
+
+
+def _kept(back, attrs, data, mask, length):
+    """The elements that a softmax does not leave out."""
+    axis, = shapes.row_dims(back, attrs, data.dim())
+    n, others = data.shape[axis], [d for d in range(data.dim()) if d != axis]
+
+    def along(dim):
+        return torch.arange(data.shape[dim], device=data.device).reshape(
+            [-1 if d == dim else 1 for d in range(data.dim())])
+    kept = torch.ones_like(data, dtype=torch.bool)
     if mask is not None:
-        kept = kept & (mask.reshape(shapes.param_shape(back, attrs, mask.shape, x.dim())) != 0)
+        kept = kept & mask.reshape(shapes.param_shape(back, attrs, mask.shape, data.dim())).bool()
     if length is not None:
-        kept = kept & (index < (length if length.dim() == x.dim() else length.unsqueeze(axis)))
-    others = [d for d in range(x.dim()) if d != axis]
+        kept = kept & (along(axis) < length.reshape([data.shape[d] for d in others]).unsqueeze(axis))
     if attrs["causal"] and others:
-        row = torch.arange(x.shape[others[-1]], device=x.device)
-        row = row.reshape([-1 if d == others[-1] else 1 for d in range(x.dim())])
-        kept = kept & (index <= row + x.shape[axis] - x.shape[others[-1]])
+        kept = kept & (along(axis) < along(others[-1]) + 1 + n - data.shape[others[-1]])
     return kept
+
+
+def _log_softmax(back, attrs, diff_dst, dst, mask, length):
+    kept = _kept(back, attrs, dst, mask, length)
+    total = diff_dst.where(kept, 0).sum(attrs["axis"], keepdim=True)
+    return attrs["scale"] * (diff_dst - dst.exp() * total).where(kept, 0)
 
 
 def _softmax(back, attrs, diff_dst, dst, mask, length):
@@ -135,4 +159,6 @@ def _cross_entropy(back, attrs, src, label, weight, stats, others, diff_loss):
 
 
 FORMULAS = {f"{name}_backward": _of_forward for name in _FORWARDS}
-FORMULAS |= {"softmax_backward": _softmax, "cross_entropy_backward": _cross_entropy}
+FORMULAS |= {"softmax_backward": _softmax, "log_softmax_backward": _log_softmax,
+             "rms_norm_backward": _norm, "layer_norm_backward": _norm,
+             "cross_entropy_backward": _cross_entropy}

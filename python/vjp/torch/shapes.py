@@ -25,8 +25,8 @@ def row_dims(op, settings, ndim):
 def _empty_rows(op, output, data, settings):
     rows = row_dims(op, settings, data.dim())
     shape = [size for i, size in enumerate(data.shape) if i not in rows]
-    is_narrow = output.dtype_rule == table.STAT and data.dtype != torch.float64
-    return data.new_empty(shape, dtype=torch.float32 if is_narrow else data.dtype)
+    is_same = output.dtype_rule == table.SAME or data.dtype == torch.float64
+    return data.new_empty(shape, dtype=data.dtype if is_same else torch.float32)
 
 
 def fake(op):

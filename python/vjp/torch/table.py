@@ -67,6 +67,9 @@ class Operator:
         source = output.name.removeprefix("diff_")
         if source != output.name and source in self.input_names:
             return self.input_names.index(source)
+        before = self.outputs[max(0, self.outputs.index(output) - 1)]
+        if before is not output and before.shape_rule == output.shape_rule == PARAM:
+            return self.like(before) # of another parameter, which the operator does not need
         return None if output.shape_rule == ROW else 0
 
     def settings(self, given):
