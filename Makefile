@@ -48,7 +48,7 @@ demo: configure ## install a compiler and CMake if missing, build, and train a s
 LM_TEST := docs/design.md
 LM_TEXT = $(filter-out $(LM_TEST),$(sort $(wildcard *.md docs/*.md docs/operators/*.md)))
 
-demo-lm: ## the same with OpenBLAS: train a transformer on the docs, byte by byte; three minutes
+demo-lm: ## the same with OpenBLAS: train a transformer on the docs, byte by byte; two minutes
 	@scripts/need.sh $(NEED) $(NEED_LM)
 	@$(MAKE) configure
 	@cmake --build build/release $(JOBS) --target example_language_model

@@ -254,7 +254,7 @@ static void write_sample(shard *s, const params *p, const char *prompt)
     for (int i = 0; i < SAMPLE; i++) {
         forward(s, p); /* what follows the last byte is not attended to */
         int byte = draw(&rng, s->logits + (length - 1) * BYTES);
-        putchar(byte);
+        putchar(byte == '\n' || (byte >= ' ' && byte <= '~') ? byte : '?'); /* spare the terminal */
         fflush(stdout);
         if (length == CONTEXT)
             memmove(s->bytes, s->bytes + 1, --length);

@@ -225,7 +225,7 @@ static void try_call(const vjp_op_info *op, vjp_dtype dtype, int32_t ndim, const
     trial *t = calloc(1, sizeof *t);
     assert_non_null(t);
     draw_call(op, dtype, ndim, shape, random, &t->d);
-    vjpi_cuda_limits limits = { 1, shared[random_below(random, COUNT_OF(shared))] };
+    vjpi_cuda_limits limits = { 1, shared[random_below(random, COUNT_OF(shared))], 1 };
     if (cuda_case_open(&t->c, &t->d, limits)) {
         fill(t, random);
         if (run_on_cpu(t) == VJP_OK) { /* not: labels of empty rows */

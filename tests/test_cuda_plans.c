@@ -6,8 +6,8 @@
 #include "unit.h"
 
 /* Devices without clusters, with little shared memory, and with much of both. */
-static const vjpi_cuda_limits devices[] = { { 1, 166912 }, { 8, 101376 },
-                                            { VJPI_CUDA_CLUSTER, 232448 } };
+static const vjpi_cuda_limits devices[] = { { 1, 166912, 1 }, { 8, 101376, 132 },
+                                            { VJPI_CUDA_CLUSTER, 232448, 132 } };
 
 /* ---- one launch --------------------------------------------------------------------------- */
 
