@@ -3,8 +3,8 @@
  * name_nfull FULL, name_nsums SUM and name_nper_row PER_ROW outputs, name_nvalues values that
  * passes leave for a row, name_nlets ROWLETs, name_nkept KEEPs, name_npasses passes (the last makes
  * the outputs), name_nchoices attributes with a kernel for each answer, name_nderived DERIVED
- * numbers, name_nindex uses of the index, name_nheavy is not 0 if its formula is long, name_nlookups if a table may replace it.
- * name_nmixed is not 0 if kernels load or store a tensor whose dtype may differ from the data's,
+ * numbers, name_nindex uses of the index, name_nends inputs that give the end of a row, name_nheavy
+ * is not 0 if its formula is long, name_nlookups if a table may replace it. name_nmixed is not 0 if kernels load or store a tensor whose dtype may differ from the data's,
  * name_nany if it may be narrower. */
 #ifndef VJPI_OPS_COUNTS_H
 #define VJPI_OPS_COUNTS_H
@@ -57,6 +57,14 @@
 #define OP(name, title, formula, inputs, attributes, outputs, bounds) \
     enum { name##_nlookups = 0 outputs };
 #define LOOKUP +1
+#include "ops.def"
+
+/* Inputs that give the end of a row. */
+enum { IS_END_DATA = 0, IS_END_PARAM = 0, IS_END_ROW = 0, IS_END_END = 1 };
+#define OP(name, title, formula, inputs, attributes, outputs, bounds) \
+    enum { name##_nends = 0 inputs };
+#define IN(name, variable, dtype, shape) +IS_END_##shape
+#define OPT(name, variable, dtype, shape, value) +IS_END_##shape
 #include "ops.def"
 
 /* A WIDE tensor counts 1, an ANY tensor NANY more; the others are of the data's dtype, converted

@@ -74,7 +74,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     plan->kernels = &plan->set->kernels[call->op->formula][call->choice][call->mixed];
     plan->op = call->op;
     plan->compute = plan->set->compute_size == sizeof(double) ? VJP_F64 : VJP_F32;
-    plan->facts = vjpi_facts_of_kernels(call);
+    plan->facts = call->facts;
     plan->passes = call->passes;
     plan->ntensors = call->ntensors;
     for (int32_t i = 0; i < call->ntensors; i++) {

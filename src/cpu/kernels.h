@@ -39,6 +39,7 @@ struct vjpi_tile {
     uint32_t passes;         /* bit i: pass i is needed */
     bool non_temporal;       /* stores bypass the caches */
     ptrdiff_t ahead;         /* rows to the one that a long formula prefetches; 0: none */
+    int32_t end;             /* the operand that says where rows end early; -1: none */
     bool axis_inner;         /* rows of the operator run along n */
     ptrdiff_t axis_row;      /* 1: they run across the tile's rows */
     int64_t index;           /* of the first element along them */

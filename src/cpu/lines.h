@@ -41,69 +41,78 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
 }
 
 /* Operands that this part neither reads nor writes are skipped. */
+INLINE void begin_operand(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies, int i)
+{
+    if (!is_read(u, i) && !is_written(u, i))
+        return;
+    ptrdiff_t size = size_of(u, tile, i);
+    l->data[i] = tile->data[i] + row * tile->row_step[i];
+    l->move[i] = BLOCK * size;
+    if (u.scalars && is_row_operand(u, i) && !u.heavy) {
+        memcpy(&l->scalar[i], l->data[i], sizeof(T));
+        l->move[i] = 0;
+    } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
+        l->move[i] = 0;
+        if (is_read(u, i) && reads_one(u, i))
+            return;
+        if (is_read(u, i)) /* an unwanted output is stored there and discarded */
+            repeat(copies + i * COPY_SIZE, l->data[i], size);
+        l->data[i] = copies + i * COPY_SIZE;
+    }
+}
+
+/* Of a long formula the operator is not a constant here: unrolling would only copy code. */
 INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies)
 {
     l->row = row;
     l->done = 0;
-    EVERY
-    for (int i = 0; i < operand_count(u); i++) {
-        if (!is_read(u, i) && !is_written(u, i))
-            continue;
-        ptrdiff_t size = size_of(u, tile, i);
-        l->data[i] = tile->data[i] + row * tile->row_step[i];
-        l->move[i] = BLOCK * size;
-        if (u.scalars && is_row_operand(u, i) && !u.heavy) {
-            memcpy(&l->scalar[i], l->data[i], sizeof(T));
-            l->move[i] = 0;
-        } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
-            l->move[i] = 0;
-            if (is_read(u, i) && reads_one(u, i))
-                continue;
-            if (is_read(u, i)) /* an unwanted output is stored there and discarded */
-                repeat(copies + i * COPY_SIZE, l->data[i], size);
-            l->data[i] = copies + i * COPY_SIZE;
-        }
+    if (u.heavy) {
+        ONCE
+        for (int i = 0; i < operand_count(u); i++)
+            begin_operand(u, tile, row, l, copies, i);
+        return;
     }
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        begin_operand(u, tile, row, l, copies, i);
+}
+
+INLINE void move_operand(use u, line *l, ptrdiff_t elements, int i)
+{
+    if (is_read(u, i) || is_written(u, i))
+        l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
 /* Advance every operand by `elements`; move[] is the distance for a whole BLOCK. */
 INLINE void line_move(use u, line *l, ptrdiff_t elements)
 {
     l->done += elements;
+    if (u.heavy) {
+        ONCE
+        for (int i = 0; i < operand_count(u); i++)
+            move_operand(u, l, elements, i);
+        return;
+    }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i))
-            l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
+        move_operand(u, l, elements, i);
 }
 
-/* Does operand i say where rows along the tile's n end? */
-INLINE bool ends_rows(use u, const vjpi_tile *tile, int i)
-{
-    return role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && tile->axis_inner;
-}
-
+/* Does the tile have rows along n that end early? */
 INLINE bool ends_early(use u, const vjpi_tile *tile)
 {
-    bool ends = false;
-    EVERY
-    for (int i = 0; i < u.op->nin; i++)
-        ends = ends || ends_rows(u, tile, i);
-    return ends;
+    return u.op->ends && tile->end >= 0 && tile->axis_inner;
 }
 
-/* How many of the tile's n elements belong to a row that ends early. */
+/* How many of the tile's n elements belong to a row. */
 INLINE ptrdiff_t row_length(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
-    ptrdiff_t n = tile->n;
-    EVERY
-    for (int i = 0; i < u.op->nin; i++)
-        if (ends_rows(u, tile, i)) {
-            T end;
-            memcpy(&end, tile->data[i] + row * tile->row_step[i], sizeof(end));
-            ptrdiff_t left = (ptrdiff_t)end - (ptrdiff_t)tile->index;
-            n = left < 0 ? 0 : left < n ? left : n;
-        }
-    return n;
+    T end;
+    if (!ends_early(u, tile))
+        return tile->n;
+    memcpy(&end, tile->data[tile->end] + row * tile->row_step[tile->end], sizeof(end));
+    ptrdiff_t left = (ptrdiff_t)end - (ptrdiff_t)tile->index;
+    return left < 0 ? 0 : left < tile->n ? left : tile->n;
 }
 
 /* One pair of the line, `at` elements after its current position. */
@@ -202,11 +211,12 @@ INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t ro
 
 /* Elements to process before the first FULL output is aligned to a cache line, so that only whole
  * lines bypass the caches: a partial line costs a read and a write of memory. -1 if the FULL
- * outputs cannot all be aligned. */
-INLINE ptrdiff_t aligning_elements(use u, const vjpi_tile *tile, char *const *data)
+ * outputs cannot all be aligned. One function for all operators: it is called once per row. */
+static __attribute__((noinline)) ptrdiff_t aligning_elements(use u, const vjpi_tile *tile,
+                                                             char *const *data)
 {
     ptrdiff_t lead = -1;
-    EVERY
+    ONCE
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++) {
         if (!is_written(u, i) || tile->repeated >> i & 1)
             continue;
@@ -374,9 +384,11 @@ INLINE bool can_bypass(use u, const vjpi_tile *tile, char *const *data)
 /* Store +0 in the FULL outputs of a row from element n on. */
 INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t n)
 {
-    EVERY
+    if (!u.op->ends || n == tile->n)
+        return;
+    ONCE
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++)
-        if (is_written(u, i) && !(tile->repeated >> i & 1) && n < tile->n) {
+        if (is_written(u, i) && !(tile->repeated >> i & 1)) {
             ptrdiff_t size = size_of(u, tile, i);
             memset(tile->data[i] + row * tile->row_step[i] + n * size, 0,
                    (size_t)((tile->n - n) * size));
@@ -499,11 +511,13 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
  * has an operand that is repeated along a row and differs from row to row. */
 INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 {
-    bool can = is_pass(u);
-    for (int i = 0; can && i < operand_count(u); i++)
-        if (is_read(u, i) && tile->repeated >> i & 1)
-            can = tile->row_step[i] == 0;
-    return can;
+    if (!is_pass(u))
+        return false;
+    ONCE
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) && tile->repeated >> i & 1 && tile->row_step[i] != 0)
+            return false;
+    return true;
 }
 
 INLINE void across_body(use u, const vjpi_tile *tile)

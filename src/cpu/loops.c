@@ -223,8 +223,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     static const signature NAME(name, signature, variant) = {                                    \
         NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                         \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,           \
-        name##_nvalues, name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, mixed, \
-        { 0 __VA_ARGS__ }                                                                        \
+        name##_nvalues, name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, \
+        name##_nends > 0, mixed, { 0 __VA_ARGS__ }                                               \
     };                                                                                           \
     PASS(name, 0, variant)                                                                       \
     PASS(name, 1, variant)                                                                       \

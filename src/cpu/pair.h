@@ -29,7 +29,7 @@ typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
     int choice, nin, nout, nsums, nvalues, nlets, npasses;
-    bool keeps, indexed, mixed;
+    bool keeps, indexed, ends, mixed; /* ends: it has an input that gives the end of a row */
     uint16_t passes[VJPI_MAX_PASSES]; /* limits.h */
 } signature;
 
@@ -201,8 +201,8 @@ INLINE void store_mixed(int dtype, char *p, VV v, ptrdiff_t some)
         store_T(p, v);
 }
 
-/* A mask: 1 where a byte is not 0. */
-INLINE VV load_mask(const char *p, ptrdiff_t some)
+/* A mask: 1 where a byte is not 0. Not inlined: most calls have none. */
+static __attribute__((noinline)) VV load_mask(const char *p, ptrdiff_t some)
 {
     T numbers[PAIR] = { 0 };
     if (some)
@@ -320,15 +320,11 @@ INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
 INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
                      ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, VV v, V instead)
 {
-    EVERY
-    for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ROW_END && tile->facts >> i & 1 && !tile->axis_inner &&
-            u.part < u.op->npasses) {
-            VV end = load(u, tile, i, data[i] + at * move[i], some);
-            VV index = positions(tile, start);
-            v = (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
-        }
-    return v;
+    if (!u.op->ends || tile->end < 0 || tile->axis_inner || u.part >= u.op->npasses)
+        return v;
+    const char *p = data[tile->end] + at * move[tile->end];
+    VV end = some ? load_some_T(p, some) : load_T(p), index = positions(tile, start);
+    return (VV){ pick(gt(end.a, index.a), v.a, instead), pick(gt(end.b, index.b), v.b, instead) };
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs

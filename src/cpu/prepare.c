@@ -379,13 +379,18 @@ static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
     plan->gathers = call->passes + 1 != 1u << (call->op->npasses - 1);
     for (int32_t i = 0; i < call->op->info.ninputs; i++)
         if (plan->array_of[i] != VJPI_NO_ARRAY &&
-            (call->op->roles[i] != VJPI_ROW_END || vjpi_has(plan->facts, i)))
+            (call->op->roles[i] != VJPI_ROW_END || i == plan->end))
             plan->gathers = true;
 }
 
-uint32_t vjpi_facts_of_kernels(const vjpi_call *call)
+/* The tensor that says where rows end, which is also used where only the diagonal ends them. */
+static int32_t end_of_rows(const vjpi_call *call)
 {
-    return call->facts | (call->causal_dim >= 0 ? with_role(call->op, VJPI_ROW_END) : 0);
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        if (call->op->roles[i] == VJPI_ROW_END &&
+            (vjpi_has(call->facts, i) || call->causal_dim >= 0))
+            return i;
+    return -1;
 }
 
 static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)
@@ -427,6 +432,7 @@ size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     plan->rows = call->rows;
     plan->length = call->length;
+    plan->end = end_of_rows(call);
     if (call->op->npasses > 1)
         prepare_rows(call, plan);
     else

@@ -70,6 +70,7 @@ typedef struct vjpi_cpu_plan {
     double stand_ins[VJPI_MAX_TENSORS];      /* the elements read for omitted inputs */
     int64_t rows, length;                    /* of the data along the axis */
     bool causal;                             /* rows end at the diagonal */
+    int32_t end;                             /* the tensor that says where rows end, or -1 */
     bool gathers, per_row;                   /* rows have inputs or skipped passes; outputs */
     int64_t causal_shift;                    /* a row ends this far after its own position */
     int32_t counter;                         /* the operand that counts the position of a row */
@@ -127,6 +128,7 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     tile->lookup = job->plan->lookup;
     tile->repeated = 0;
     tile->ahead = 0;
+    tile->end = job->plan->end;
     if (job->plan->op->keeps) { /* something to read while nothing is kept */
         int32_t kept = vjpi_kept_operand(job->plan);
         tile->data[kept] = (char *)(uintptr_t)job->plan->constants;
@@ -135,9 +137,7 @@ static inline void vjpi_first_tile(const vjpi_job *job, vjpi_tile *tile)
     }
 }
 
-/* prepare.c: the stages of a call, and its workspace; its facts as kernels see them: rows of a causal
- * call end early, whether or not the caller says where. */
-uint32_t vjpi_facts_of_kernels(const vjpi_call *call);
+/* prepare.c: the stages of a call, and its workspace. */
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan);
 
 /* lookup.c: replace the plan's formula by a table, if that pays; free the context's tables. */
