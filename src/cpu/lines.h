@@ -23,9 +23,9 @@ typedef struct line {
 } line;
 
 /* Buffers for repeated operands, one block each. They are separate from the line, whose pointers
- * can then stay in registers while data is stored. A kernel has as many as its operator has
- * operands. */
-enum { COPY_SIZE = BLOCK * sizeof(T) };
+ * can then stay in registers while data is stored. Only long formulas have more operands, and those
+ * need none: needs_copies. */
+enum { COPY_SIZE = BLOCK * sizeof(T), COPIES = VJPI_MAX_TENSORS + VJPI_MAX_VALUES };
 
 /* Replicate one element BLOCK times, eight bytes at a time, so that a repeated operand is loaded
  * like any other. */
@@ -53,7 +53,7 @@ INLINE void begin_operand(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, 
         l->move[i] = 0;
     } else if ((u.scalars && is_row_operand(u, i)) || tile->repeated >> i & 1) {
         l->move[i] = 0;
-        if (is_read(u, i) && reads_one(u, i))
+        if (!needs_copies(u, i))
             return;
         if (is_read(u, i)) /* an unwanted output is stored there and discarded */
             repeat(copies + i * COPY_SIZE, l->data[i], size);
@@ -101,7 +101,7 @@ INLINE void line_move(use u, line *l, ptrdiff_t elements)
 /* Does the tile have rows along n that end early? */
 INLINE bool ends_early(use u, const vjpi_tile *tile)
 {
-    return u.op->ends && tile->end >= 0 && tile->axis_inner;
+    return u.op->ends && !u.op->plain && tile->end >= 0 && tile->axis_inner;
 }
 
 /* How many of the tile's n elements belong to a row. */
@@ -384,7 +384,7 @@ INLINE bool can_bypass(use u, const vjpi_tile *tile, char *const *data)
 /* Store +0 in the FULL outputs of a row from element n on. */
 INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t n)
 {
-    if (!u.op->ends || n == tile->n)
+    if (!u.op->ends || u.op->plain || n == tile->n)
         return;
     ONCE
     for (int i = u.op->nin; i < u.op->nin + u.op->nout; i++)
@@ -398,7 +398,7 @@ INLINE void clear_behind(use u, const vjpi_tile *tile, ptrdiff_t row, ptrdiff_t 
 /* sums: of sum i, row r at [i * rows + r]. */
 INLINE void along_body(use u, const vjpi_tile *tile)
 {
-    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
+    _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
@@ -522,7 +522,7 @@ INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 
 INLINE void across_body(use u, const vjpi_tile *tile)
 {
-    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
+    _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     ptrdiff_t row = 0;
     if (u.heavy && takes_all_rows(u, tile)) {
@@ -594,7 +594,7 @@ INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t r
 /* Prefetch only for rows that are longer than the amount prefetched at once. */
 INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *tile)
 {
-    _Alignas(64) char copies[VJPI_MAX_OPERANDS * COPY_SIZE];
+    _Alignas(64) char copies[COPIES * COPY_SIZE];
     const use last = { op, formula, op->npasses - 1, true, false, false };
     uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;

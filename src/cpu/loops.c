@@ -180,37 +180,42 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         if (needed)                                                         \
             call;                                                           \
     }
+/* An operator whose rows may be masked or end early, but whose formula is short, has two variants: the
+ * plain one is inlined and supports neither; the other is made like those of long formulas. */
+#define LONG(name, choice) (name##_nheavy > 0 || ((choice) && HAS_PLAIN(name)))
+#define PLAIN(name, choice) (!(choice) && HAS_PLAIN(name))
+#define HAS_PLAIN(name) (name##_nends > 0 && name##_nheavy == 0)
 /* Long and short formulas are told apart here, not in an inlined function, so that the compiler does not
  * inline both bodies only to drop one: that was a third of its time. */
 #define USE(name, part, scalars) ((use){ op, name##_formula, part, scalars, true, false })
-#define PASS(name, part, variant)                                                                 \
+#define PASS(name, part, choice, variant)                                                         \
     KERNEL(name, along##part, variant, part < name##_npasses,                                     \
-           name##_nheavy > 0 ? along_heavy(op, part, part < name##_npasses - 1, tile)             \
-                             : along_body(USE(name, part, part < name##_npasses - 1), tile))      \
+           LONG(name, choice) ? along_heavy(op, part, part < name##_npasses - 1, tile)            \
+                              : along_body(USE(name, part, part < name##_npasses - 1), tile))     \
     KERNEL(name, across##part, variant, part < name##_npasses,                                    \
-           name##_nheavy > 0 ? across_heavy(op, part, tile)                                       \
-                             : across_body(USE(name, part, false), tile))
-#define BLOCK_OF(name, part_name, part, variant, needed)                                          \
+           LONG(name, choice) ? across_heavy(op, part, tile)                                      \
+                              : across_body(USE(name, part, false), tile))
+#define BLOCK_OF(name, part_name, part, choice, variant, needed)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,   \
         bool non_temporal, VV *sums)                                                              \
     {                                                                                             \
         static const signature *const op = &NAME(name, signature, variant);                       \
-        if ((needed) && name##_nheavy > 0)                                                        \
+        if ((needed) && LONG(name, choice))                                                       \
             heavy_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal, sums); \
         else if ((needed) && part >= name##_npasses - 1) /* other passes have it inlined */       \
             light_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal);       \
     }
-#define BLOCKS(name, variant)                                                                  \
-    BLOCK_OF(name, block0, 0, variant, true)                                                   \
-    BLOCK_OF(name, block1, 1, variant, name##_npasses > 1)                                     \
-    BLOCK_OF(name, block2, 2, variant, name##_npasses > 2)                                     \
-    BLOCK_OF(name, block3, 3, variant, name##_npasses > 3)                                     \
-    BLOCK_OF(name, block_lets0, LETS, variant, name##_nlets > 0)                               \
-    BLOCK_OF(name, block_lets1, LETS + 1, variant, name##_nlets > 0 && name##_npasses > 1)     \
-    BLOCK_OF(name, block_lets2, LETS + 2, variant, name##_nlets > 0 && name##_npasses > 2)     \
-    BLOCK_OF(name, block_lets3, LETS + 3, variant, name##_nlets > 0 && name##_npasses > 3)     \
-    BLOCK_OF(name, block_per_row, PER_ROWS, variant, name##_nper_row > 0)                      \
+#define BLOCKS(name, choice, variant)                                                             \
+    BLOCK_OF(name, block0, 0, choice, variant, true)                                                   \
+    BLOCK_OF(name, block1, 1, choice, variant, name##_npasses > 1)                                     \
+    BLOCK_OF(name, block2, 2, choice, variant, name##_npasses > 2)                                     \
+    BLOCK_OF(name, block3, 3, choice, variant, name##_npasses > 3)                                     \
+    BLOCK_OF(name, block_lets0, LETS, choice, variant, name##_nlets > 0)                               \
+    BLOCK_OF(name, block_lets1, LETS + 1, choice, variant, name##_nlets > 0 && name##_npasses > 1)     \
+    BLOCK_OF(name, block_lets2, LETS + 2, choice, variant, name##_nlets > 0 && name##_npasses > 2)     \
+    BLOCK_OF(name, block_lets3, LETS + 3, choice, variant, name##_nlets > 0 && name##_npasses > 3)     \
+    BLOCK_OF(name, block_per_row, PER_ROWS, choice, variant, name##_nper_row > 0)                      \
     static block_function *const NAME(name, blocks, variant)[] = {                             \
         NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant), \
         NAME(name, block3, variant), NAME(name, block_lets0, variant),                         \
@@ -219,19 +224,19 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     };
 #define KERNELS(name, choice, mixed, variant, ...)                                               \
     static const signature NAME(name, signature, variant);                                       \
-    BLOCKS(name, variant)                                                                        \
+    BLOCKS(name, choice, variant)                                                                     \
     static const signature NAME(name, signature, variant) = {                                    \
         NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                         \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,           \
-        name##_nvalues, name##_nlets, name##_npasses, name##_nkept > 0, name##_nindex > 0, \
-        name##_nends > 0, mixed, { 0 __VA_ARGS__ }                                               \
+        name##_nvalues, name##_nlets, name##_npasses, LONG(name, choice),                 \
+        PLAIN(name, choice), name##_nkept > 0, name##_nindex > 0, name##_nends > 0, mixed, { 0 __VA_ARGS__ }                                               \
     };                                                                                           \
-    PASS(name, 0, variant)                                                                       \
-    PASS(name, 1, variant)                                                                       \
-    PASS(name, 2, variant)                                                                       \
-    PASS(name, 3, variant)                                                                       \
+    PASS(name, 0, choice, variant)                                                               \
+    PASS(name, 1, choice, variant)                                                               \
+    PASS(name, 2, choice, variant)                                                               \
+    PASS(name, 3, choice, variant)                                                               \
     KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, tile))                        \
-    KERNEL(name, row, variant, name##_npasses > 1 && !name##_nheavy,                             \
+    KERNEL(name, row, variant, name##_npasses > 1 && !LONG(name, choice),                            \
            row_tile(op, name##_formula, tile))                                                   \
     LETS_OF(name, 0, variant)                                                                    \
     LETS_OF(name, 1, variant)                                                                    \
@@ -258,13 +263,14 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 /* Kernels that an operator does not need are NULL here, and the compiler drops them. */
 #define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
-#define EITHER(name, kind, variant, needed)                               \
-    !(needed)            ? NULL                                           \
-    : SERVES_BOTH(name) ? NAME(name, kind, variant##_mixed)              \
+#define EITHER(name, kind, variant, needed)                 \
+    !(needed)           ? NULL                              \
+    : SERVES_BOTH(name) ? NAME(name, kind, variant##_mixed) \
                         : NAME(name, kind, variant)
 #define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
 #define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
-#define ROW(ENTRY, name, variant, wanted)                                           \
+#define CHOSEN(name) (name##_nchoices > 0 || HAS_PLAIN(name))
+#define ROW(ENTRY, name, choice, variant, wanted)                              \
     {                                                                          \
         { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),             \
           ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),             \
@@ -275,7 +281,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
           ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),            \
           ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
         ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
-        ENTRY(name, row, variant, (wanted) && name##_npasses > 1 && !name##_nheavy), \
+        ENTRY(name, row, variant,                                              \
+              (wanted) && name##_npasses > 1 && !LONG(name, choice)),          \
         { ENTRY(name, lets0, variant, (wanted) && name##_nlets > 0),           \
           ENTRY(name, lets1, variant, (wanted) && name##_nlets > 0 && name##_npasses > 1), \
           ENTRY(name, lets2, variant, (wanted) && name##_nlets > 0 && name##_npasses > 2), \
@@ -283,9 +290,9 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
     }
 #define OP(name, ...)                                                               \
-    { { ROW(EITHER, name, , 1), ROW(ENTRY, name, _mixed, IS_MIXED(name)) },         \
-      { ROW(EITHER, name, _chosen, name##_nchoices > 0),                            \
-        ROW(ENTRY, name, _chosen_mixed, IS_MIXED(name) && name##_nchoices > 0) } },
+    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, IS_MIXED(name)) },   \
+      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                                \
+        ROW(ENTRY, name, 1, _chosen_mixed, IS_MIXED(name) && CHOSEN(name)) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
     {

@@ -67,7 +67,7 @@ INLINE void map_row_begin(use u, map *m, ptrdiff_t row, char (*copies)[COPY_SIZE
     for (int j = 0; j < m->count; j++) {
         int i = m->operand[j];
         m->data[i] = m->tile->data[i] + row * m->tile->row_step[i];
-        if (m->move[i] > 0 || (is_read(u, i) && reads_one(u, i)))
+        if (m->move[i] > 0 || !needs_copies(u, i))
             continue;
         if (is_read(u, i))
             repeat(copies[i], m->data[i], size_of(u, m->tile, i));
@@ -78,7 +78,7 @@ INLINE void map_row_begin(use u, map *m, ptrdiff_t row, char (*copies)[COPY_SIZE
 /* The FULL or PER_ROW outputs of a tile. */
 static __attribute__((noinline)) void map_tile(const signature *op, int part, const vjpi_tile *tile)
 {
-    _Alignas(64) char copies[VJPI_MAX_OPERANDS][COPY_SIZE];
+    _Alignas(64) char copies[COPIES][COPY_SIZE];
     const use u = { op, NULL, part, false, false, true };
     map m;
     map_begin(&m, u, tile);

@@ -29,7 +29,7 @@ typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
     int choice, nin, nout, nsums, nvalues, nlets, npasses;
-    bool keeps, indexed, ends, mixed; /* ends: it has an input that gives the end of a row */
+    bool heavy, plain, keeps, indexed, ends, mixed; /* plain: rows are not masked and are whole */
     uint16_t passes[VJPI_MAX_PASSES]; /* limits.h */
 } signature;
 
@@ -201,8 +201,8 @@ INLINE void store_mixed(int dtype, char *p, VV v, ptrdiff_t some)
         store_T(p, v);
 }
 
-/* A mask: 1 where a byte is not 0. Not inlined: most calls have none. */
-static __attribute__((noinline)) VV load_mask(const char *p, ptrdiff_t some)
+/* A mask: 1 where a byte is not 0. */
+INLINE VV load_mask(const char *p, ptrdiff_t some)
 {
     T numbers[PAIR] = { 0 };
     if (some)
@@ -214,10 +214,13 @@ static __attribute__((noinline)) VV load_mask(const char *p, ptrdiff_t some)
     return load_T(numbers);
 }
 
-/* Is one element enough of a repeated operand? */
-INLINE bool reads_one(use u, int i)
+/* Does a repeated operand need a block of copies? Blocks of long formulas read one element of what is
+ * not of the data's dtypes, and of what is kept nothing. */
+INLINE bool needs_copies(use u, int i)
 {
-    return u.heavy && (storage_of(u, i) == STORED_T || storage_of(u, i) == STORED_MASK);
+    if (!u.op->heavy || is_written(u, i))
+        return role_of(u, i) != VJPI_KEPT;
+    return storage_of(u, i) != STORED_T && storage_of(u, i) != STORED_MASK;
 }
 
 /* An operand that is repeated, in a loop that finds that out when it runs: copies have no order. */
@@ -320,7 +323,7 @@ INLINE VV positions(const vjpi_tile *tile, ptrdiff_t start)
 INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
                      ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, VV v, V instead)
 {
-    if (!u.op->ends || tile->end < 0 || tile->axis_inner || u.part >= u.op->npasses)
+    if (!u.op->ends || u.op->plain || tile->end < 0 || tile->axis_inner || u.part >= u.op->npasses)
         return v;
     const char *p = data[tile->end] + at * move[tile->end];
     VV end = some ? load_some_T(p, some) : load_T(p), index = positions(tile, start);
@@ -337,6 +340,7 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
     const T *constants = tile->constants;
+    const uint32_t facts = u.op->plain ? tile->facts >> u.op->nin << u.op->nin : tile->facts;
     const int kept = kept_operand(u) - u.op->nout; /* its place in in_a and in_b */
     int nterms = 0, made = 0;
     EVERY
@@ -344,8 +348,8 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
         const int place = i < u.op->nin ? i : i - u.op->nout;
         if (!is_read(u, i) || (role_of(u, i) == VJPI_KEPT && !(tile->facts & VJPI_IS_KEPT)))
             continue;
-        if (role_of(u, i) == VJPI_ROW_END) {
-            in_a[place] = in_b[place] = k(0); /* no formula uses it: before_end */
+        if (role_of(u, i) == VJPI_ROW_END || (u.op->plain && storage_of(u, i) == STORED_MASK)) {
+            in_a[place] = in_b[place] = k(0); /* the formula does not use it */
         } else if (u.scalars && is_row_operand(u, i)) {
             in_a[place] = in_b[place] = k(scalars[i]);
         } else {
@@ -362,13 +366,13 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
         ONCE
         for (int half = 0; half < 2; half++) {
             V *in = half ? in_b : in_a;
-            u.formula(u.part, u.op->choice, tile->facts, in, in + u.op->nin,
+            u.formula(u.part, u.op->choice, facts, in, in + u.op->nin,
                       half ? index.b : index.a, constants, in + kept, half ? out_b : out_a);
         }
     } else {
-        u.formula(u.part, u.op->choice, tile->facts, in_a, in_a + u.op->nin, index.a, constants,
+        u.formula(u.part, u.op->choice, facts, in_a, in_a + u.op->nin, index.a, constants,
                   NULL, out_a);
-        u.formula(u.part, u.op->choice, tile->facts, in_b, in_b + u.op->nin, index.b, constants,
+        u.formula(u.part, u.op->choice, facts, in_b, in_b + u.op->nin, index.b, constants,
                   NULL, out_b);
     }
     if (makes_kept(u) && tile->facts & VJPI_IS_KEPT)
