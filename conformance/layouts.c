@@ -60,6 +60,16 @@ void drop_optional_inputs(problem *p)
             problem_drop(p, t);
 }
 
+/* Masks and the ends of rows have cases of their own: hard_rows.c. */
+static void drop_masks_and_ends(problem *p)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++) {
+        const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
+        if (info->dtype_rule == VJP_DTYPE_MASK || info->flags & VJP_TENSOR_END)
+            problem_drop(p, t);
+    }
+}
+
 /* The values of input t, in dense order. */
 static double *draw_input(const problem *p, int32_t t, const layout *l, random_state *random)
 {
@@ -83,6 +93,7 @@ static void layout_case(vector_file *f, const problem *variant, int32_t number, 
     int64_t param[VJP_MAX_DIMS] = { l->shape[l->elsewhere ? 1 : l->ndim - 1] };
     int32_t param_ndim = kind_has_rows(p.op) ? problem_axis_shape(&p, l->ndim, l->shape, param) : 1;
     problem_contiguous(&p, dtypes.dtype, dtypes.wide, l->ndim, l->shape, param_ndim, param);
+    drop_masks_and_ends(&p);
     if (l->bare)
         drop_optional_inputs(&p);
     for (int32_t t = 0; t < p.op->ninputs; t++)

@@ -172,7 +172,7 @@ size_t problem_workspace_limit(const problem *p)
         for (int32_t d = 0; d < ndim; d++)
             rows *= (size_t)row_shape[d];
     }
-    size_t limit = bytes / 16 > 64 * rows ? bytes / 16 : 64 * rows;
+    size_t limit = bytes / 16 > 128 * rows ? bytes / 16 : 128 * rows;
     return limit > 256 << 10 ? limit : 256 << 10;
 }
 

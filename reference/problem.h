@@ -68,7 +68,7 @@ void problem_share(problem *p, int32_t output, int32_t input);
 int32_t problem_tensor(const problem *p, const char *name);
 
 /* problem_workspace_limit - the bytes that the workspace of a plan may have on the CPU: a sixteenth
- * of the inputs', 64 per row of a row operator, or 256 KiB. */
+ * of the inputs', 128 per row of a row operator (16 row arrays in f64), or 256 KiB. */
 size_t problem_workspace_limit(const problem *p);
 
 /* problem_create - vjp_plan_create with the problem's arguments. */

@@ -168,6 +168,14 @@ static const char *param_name(const problem *p, int32_t tensor)
     return strncmp(name, "diff_", 5) == 0 ? name + 5 : name;
 }
 
+static int32_t first_param(const vjp_op_info *op)
+{
+    int32_t t = 0;
+    while (!kind_is_param(op, t))
+        t++;
+    return t;
+}
+
 /* Parameters of a length that is not the data's: all of them, or one alone. One element is
  * broadcast, unless the gradient has more. */
 static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
@@ -185,7 +193,7 @@ static void tensorflow_cve_2022_41897_parameters_of_another_length(void **state)
                     continue;
                 one.tensors[t] = all.tensors[t];
                 refused(&one, VJP_BAD_SHAPE, WORDS(param_name(&one, t), "dim 0"));
-                if (length != 1)
+                if (length != 1 && t == first_param(all.op))
                     refused(&all, VJP_BAD_SHAPE, WORDS(param_name(&all, t), "dim 0"));
                 asked++;
             }

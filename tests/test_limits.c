@@ -65,7 +65,7 @@ static void stir(vjp_tensor *tensor, int32_t turn)
 {
     int64_t step = 1;
     for (int32_t i = 0; i < tensor->ndim; i++) {
-        int32_t d = (i * 7 + turn) % tensor->ndim; /* each once, for 5 and for 12 dims */
+        int32_t d = (i * 13 + turn) % tensor->ndim; /* each once, for up to 12 dims */
         tensor->strides[d] = d % 3 == turn % 3 ? -step : step;
         step *= tensor->shape[d];
         if (tensor->shape[d] == 1)

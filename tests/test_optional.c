@@ -52,12 +52,22 @@ static vjp_status run_without(trial *t, vjp_context *ctx, int32_t missing, left_
     return status;
 }
 
+static int outputs_with_elements(const vjp_op_info *op)
+{
+    int count = 0;
+    for (int32_t i = op->ninputs; i < op->ninputs + op->noutputs; i++)
+        count += vjp_op_tensor(op, i)->shape_rule == VJP_SHAPE_DATA;
+    return count;
+}
+
 /* The bits of the other outputs are those of the run with all of them, except for rows whose columns are
  * added: without the columns' sums a row's may be in another order, and without the first output, whose
- * layout decides the order of the dims, so may the columns'. */
+ * layout decides the order of the dims, so may the columns'. The same holds for rows with several outputs
+ * per element, of which each has a part in what is dense. */
 static void check_others(const trial *t, trial_result all, int32_t missing)
 {
-    if (kind_has_rows(t->p.op) && kind_has_sums(t->p.op)) {
+    if (kind_has_rows(t->p.op) &&
+        (kind_has_sums(t->p.op) || outputs_with_elements(t->p.op) > 1)) {
         trial others = *t;
         others.p.absent |= 1u << missing;
         trial_check(&others);

@@ -129,9 +129,9 @@ static int32_t leading_operand(const vjpi_call *call)
 /* Does an element's position along its row matter? Then the axis keeps its direction. */
 static bool asks_position(const vjpi_call *call)
 {
-    bool asks = call->op->indexed;
+    bool asks = call->op->indexed || call->causal_dim >= 0;
     for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        asks = asks || call->op->roles[i] == VJPI_ROW_END;
+        asks = asks || (call->op->roles[i] == VJPI_ROW_END && vjpi_has(call->facts, i));
     return asks;
 }
 

@@ -23,9 +23,9 @@ typedef struct line {
 } line;
 
 /* Buffers for repeated operands, one block each. They are separate from the line, whose pointers
- * can then stay in registers while data is stored. Only long formulas have more operands, and those
- * need none: needs_copies. */
-enum { COPY_SIZE = BLOCK * sizeof(T), COPIES = VJPI_MAX_TENSORS + VJPI_MAX_VALUES };
+ * can then stay in registers while data is stored. Only long formulas have more operands than this, and
+ * of row operands these need no copies: needs_copies. */
+enum { COPY_SIZE = BLOCK * sizeof(T), COPIES = VJPI_MAX_TENSORS + 2 };
 
 /* Replicate one element BLOCK times, eight bytes at a time, so that a repeated operand is loaded
  * like any other. */

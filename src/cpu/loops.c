@@ -165,8 +165,10 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define FULL(name, dtype, shape, ...) { VJPI_FULL, STORED_##dtype },
 #define SUM(name, dtype, shape, ...) { VJPI_SUM, STORED_T },
 #define PER_ROW(name, dtype, ...) { VJPI_PER_ROW, STORED_T },
-#define OP(name, title, text, inputs, attributes, outputs, bounds) \
-    static const tensor_code name##_tensors[] = { inputs outputs };
+#define OP(name, title, text, inputs, attributes, outputs, bounds)                         \
+    static const tensor_code name##_tensors[] = { inputs outputs };                        \
+    _Static_assert(name##_nheavy > 0 || name##_nvalues + VJPI_MAX_TENSORS <= (int)COPIES,  \
+                   #name ": more row values than a short formula may have");
 #include "ops.def"
 
 /* The kernels of one operator, for one value of CHOICE, with or without mixed dtypes. */

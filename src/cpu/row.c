@@ -5,7 +5,7 @@
 #include "cpu/stage.h"
 
 #define NEAREST_CACHE 32768 /* bytes */
-#define MOST_ROWS 64        /* taken through the passes together */
+#define MOST_ROWS 32        /* taken through the passes together */
 
 /* Let a tile of whole rows begin `rows` further down. Its row operands are arrays, and stay. */
 static void move_down(const vjpi_nest *nest, uint32_t operands, int64_t rows, vjpi_tile *tile,

@@ -163,7 +163,7 @@ vjpi_stage_run vjpi_gather_rows, vjpi_lets_rows, vjpi_finish_rows;
 #define VJPI_SUM_RADIX 4   /* rows of sums that a level of the tree adds */
 #define VJPI_SUM_LEVELS 10 /* at most */
 #define VJPI_SUMS_SIZE 2048 /* bytes of a row of sums on the stack */
-#define VJPI_ARRAYS_SIZE 4096 /* bytes of all row arrays there */
+#define VJPI_ARRAYS_SIZE 3072 /* bytes of all row arrays there */
 #define VJPI_ROOM_SIZE \
     (VJPI_PACKED_SIZE + VJPI_ARRAYS_SIZE + (VJPI_SUM_LEVELS + 1) * VJPI_SUMS_SIZE)
 

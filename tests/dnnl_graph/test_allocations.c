@@ -241,7 +241,9 @@ static int32_t kinds_with_an_operator(void)
 {
     int32_t count = 0;
 #define OP(kind, ...) count += vjp_op_find(#kind) != NULL;
-#define NORM OP
+#define NORM(kind, inputs, outputs, ...) count += (outputs) && vjp_op_find(#kind) != NULL;
+#define JUST(n) ((n) == 1)
+#define EITHER(...) 0 /* statistics that come together: test_norms.c */
 #define COUNTED(...)
 #define UNCHECKED(...)
 #include "../../compat/dnnl_graph/ops.def"

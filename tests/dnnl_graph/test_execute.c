@@ -272,7 +272,7 @@ static void the_scratchpad_comes_from_the_caller_or_the_allocator(void **state)
     machine m = machine_start(&o, allocator);
     assert_true(scratchpad_size(&m) > 0); /* otherwise the shape is too small for this test */
     void *data[MAX_TENSORS];
-    for (size_t i = 0; i < MAX_TENSORS; i++)
+    for (size_t i = 0; i < PRELU_TENSORS; i++)
         data[i] = calloc(1, bytes_of(&m.resolved[i]));
     void *scratchpad = malloc(scratchpad_size(&m));
     allocations = deallocations = 0;
@@ -285,7 +285,7 @@ static void the_scratchpad_comes_from_the_caller_or_the_allocator(void **state)
     assert_dnnl(dnnl_out_of_memory, machine_run(&m, data, NULL));
     assert_ok(machine_run(&m, data, scratchpad));
     refuse = 0;
-    for (size_t i = 0; i < MAX_TENSORS; i++)
+    for (size_t i = 0; i < PRELU_TENSORS; i++)
         free(data[i]);
     free(scratchpad);
     machine_stop(&m);
@@ -315,7 +315,7 @@ static void a_scratchpad_that_is_too_small_is_refused(void **state)
     dnnl_graph_tensor_t tensors[MAX_TENSORS];
     const_dnnl_graph_tensor_t arguments[MAX_TENSORS];
     void *diff_slope, *scratchpad = malloc(size);
-    for (size_t i = 0; i < MAX_TENSORS; i++) {
+    for (size_t i = 0; i < PRELU_TENSORS; i++) {
         assert_ok(
             dnnl_graph_tensor_create(&tensors[i], &m.resolved[i], m.engine, DNNL_MEMORY_ALLOCATE));
         assert_ok(dnnl_graph_tensor_get_data_handle(tensors[i], &diff_slope));
@@ -327,7 +327,7 @@ static void a_scratchpad_that_is_too_small_is_refused(void **state)
     assert_int_equal(*(unsigned char *)diff_slope, 0x3f);
     assert_ok(status_with_scratchpad(&m, arguments, size, scratchpad));
     assert_int_equal(*(unsigned char *)diff_slope, 0);
-    for (size_t i = 0; i < MAX_TENSORS; i++)
+    for (size_t i = 0; i < PRELU_TENSORS; i++)
         assert_ok(dnnl_graph_tensor_destroy(tensors[i]));
     free(scratchpad);
     machine_stop(&m);

@@ -63,7 +63,7 @@ static void worker_start(worker *w, const machine *m, int with_scratchpad)
 {
     memset(w, 0, sizeof(*w));
     w->m = m;
-    for (size_t i = 0; i < MAX_TENSORS; i++) {
+    for (size_t i = 0; i < PRELU_TENSORS; i++) {
         size_t count = bytes_of(&m->resolved[i]) / sizeof(float);
         float *values = calloc(count, sizeof(float));
         assert_non_null(values);
@@ -77,7 +77,7 @@ static void worker_start(worker *w, const machine *m, int with_scratchpad)
 
 static void worker_stop(worker *w)
 {
-    for (size_t i = 0; i < MAX_TENSORS; i++)
+    for (size_t i = 0; i < PRELU_TENSORS; i++)
         free(w->data[i]);
     free(w->scratchpad);
 }
@@ -160,7 +160,7 @@ static void *compile_often(void *arg)
     worker *w = arg;
     const machine *m = w->m;
     const logical_tensor *t[MAX_TENSORS];
-    for (size_t i = 0; i < MAX_TENSORS; i++)
+    for (size_t i = 0; i < PRELU_TENSORS; i++)
         t[i] = &m->o.tensors[i];
     for (int round = 0; round < ROUNDS && !w->status; round++) {
         dnnl_graph_compiled_partition_t compiled = NULL;

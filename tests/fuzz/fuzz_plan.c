@@ -44,14 +44,14 @@ static void deallocate(void *user, void *memory)
     free(memory);
 }
 
+/* One for each input, since a context keeps the tables that plans have made. */
 static vjp_context *context(void)
 {
-    static vjp_context *ctx;
+    vjp_context *ctx;
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.allocate = allocate;
     options.deallocate = deallocate;
-    if (!ctx)
-        expect(vjp_context_create(&options, &ctx, NULL, 0) == VJP_OK, "no context");
+    expect(vjp_context_create(&options, &ctx, NULL, 0) == VJP_OK, "no context");
     return ctx;
 }
 
@@ -366,13 +366,13 @@ static void check_refusal(vjp_status status, const vjp_plan *plan, const char *r
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bytes b = { data, size };
+    int before = blocks;
     vjp_context *ctx = context();
     draft d = draw(&b);
     const vjp_tensor *const *tensors = (const vjp_tensor *const *)d.tensors;
     vjp_plan *plan = (vjp_plan *)&d, *again = plan;
     size_t reason_size = bytes_below(&b, 4) ? VJP_REASON_SIZE : bytes_u8(&b);
     char *reason = malloc(reason_size);
-    int before = blocks;
     out_of_memory = bytes_below(&b, 64) == 1;
     memset(reason, '?', reason_size);
     vjp_status status = vjp_plan_create(ctx, d.op, d.attrs, d.nattrs, tensors, d.ntensors, &plan,
@@ -390,6 +390,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     vjp_plan_destroy(plan);
     vjp_plan_destroy(again);
+    vjp_context_destroy(ctx);
     check_options(&b);
     expect(blocks == before, "memory was not given back");
     free(reason);

@@ -95,6 +95,16 @@ static void choose_shape(giant *g, int64_t rows, int64_t columns)
     }
 }
 
+/* Rows are whole: check_row knows no others. */
+static void drop_masks_and_ends(problem *p)
+{
+    for (int32_t t = 0; t < p->op->ninputs; t++) {
+        const vjp_tensor_info *info = vjp_op_tensor(p->op, t);
+        if (info->dtype_rule == VJP_DTYPE_MASK || info->flags & VJP_TENSOR_END)
+            problem_drop(p, t);
+    }
+}
+
 static int is_slope(const giant *g, int32_t tensor)
 {
     return kind_is_param(g->p.op, tensor);
@@ -390,6 +400,7 @@ static int64_t check(int32_t op, int64_t size, layout layout)
     if (layout == COLUMNS && g.axis < 0)
         return 0; /* the same as LONG_ROWS */
     choose_shape(&g, counts[size].rows, counts[size].columns);
+    drop_masks_and_ends(&g.p);
     printf("%s, %s, %s of %s elements:", g.p.op->name, layout_names[layout],
            vjp_dtype_name(g.dtype), counts[size].name);
     fflush(stdout);

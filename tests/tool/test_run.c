@@ -90,6 +90,18 @@ static void follow_inputs(problem *p)
     }
 }
 
+/* `vjp run` gives all outputs that may be wider one dtype: that of the first such tensor. */
+static void unify_wide(problem *p)
+{
+    vjp_dtype wide = 0;
+    for (int32_t i = 0; i < p->ntensors; i++) {
+        if (vjp_op_tensor(p->op, i)->dtype_rule != VJP_DTYPE_WIDE || !problem_has(p, i))
+            continue;
+        wide = wide ? wide : p->tensors[i].dtype;
+        p->tensors[i].dtype = wide;
+    }
+}
+
 /* A random problem with the layouts that files have. Bit i of `fortran` is the order of tensor i;
  * outputs are always in C order. */
 static problem file_problem(const char *op, case_dtypes pair, uint64_t number, unsigned fortran)
@@ -100,6 +112,7 @@ static problem file_problem(const char *op, case_dtypes pair, uint64_t number, u
         make_dense(&p.tensors[i], i < p.op->ninputs && (fortran >> i & 1));
     }
     follow_inputs(&p);
+    unify_wide(&p);
     return p;
 }
 
@@ -152,19 +165,22 @@ static void check_output(const trial *t, int32_t index)
     free(file);
 }
 
-/* An output is wider than any input says: one that belongs to a slope follows the slope. */
-static bool needs_wide(const problem *p)
+/* The dtype of an output that is wider than any input says, or 0: one that belongs to a slope follows the
+ * slope. */
+static vjp_dtype needed_wide(const problem *p)
 {
-    bool follows = false, differs = false;
+    bool follows = false;
+    vjp_dtype needed = 0;
     for (int32_t i = 0; i < p->ntensors; i++) {
         vjp_dtype_rule rule = vjp_op_tensor(p->op, i)->dtype_rule;
         bool may = rule == VJP_DTYPE_WIDE || rule == VJP_DTYPE_ANY;
         if (!may || !problem_has(p, i))
             continue;
         follows |= i < p->op->ninputs && p->tensors[i].dtype != p->tensors[0].dtype;
-        differs |= p->tensors[i].dtype != p->tensors[0].dtype;
+        if (p->tensors[i].dtype != p->tensors[0].dtype)
+            needed = p->tensors[i].dtype;
     }
-    return differs && !follows;
+    return follows ? 0 : needed;
 }
 
 static void check_problem(const problem *p, uint64_t number, int major, unsigned fortran)
@@ -187,8 +203,8 @@ static void check_problem(const problem *p, uint64_t number, int major, unsigned
             add_option(&l, vjp_op_tensor(p->op, i)->name, path);
             files++;
         }
-    if (needs_wide(p))
-        add_option(&l, "wide", vjp_dtype_name(p->tensors[p->op->ninputs].dtype));
+    if (needed_wide(p))
+        add_option(&l, "wide", vjp_dtype_name(needed_wide(p)));
     assert_status(VJP_OK, vjp_context_create(NULL, &ctx, NULL, 0), NULL);
     trial_run(&t, ctx, 0x5a);
     vjp_context_destroy(ctx);

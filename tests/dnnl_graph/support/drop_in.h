@@ -20,6 +20,7 @@
 #include "elements.h"
 
 #define MAX_TENSORS 9
+#define PRELU_TENSORS 5 /* src, slope, diff_dst, diff_src, diff_slope */
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define UNKNOWN DNNL_GRAPH_UNKNOWN_DIM
 
