@@ -367,6 +367,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bytes b = { data, size };
     int before = blocks;
+    out_of_memory = 0;
     vjp_context *ctx = context();
     draft d = draw(&b);
     const vjp_tensor *const *tensors = (const vjp_tensor *const *)d.tensors;

@@ -256,8 +256,9 @@ static int describe_outputs(call *c)
         return MISUSED;
     for (int32_t i = c->op->ninputs; i < c->ntensors; i++) {
         int32_t model = shape_model(c->op, i);
-        bool known = model >= 0 && tensor_of(c, model);
-        vjp_tensor shape = known ? *tensor_of(c, model) : shape_by_rule(c, i);
+        while (model >= 0 && !tensor_of(c, model))
+            model = shape_model(c->op, model);
+        vjp_tensor shape = model >= 0 ? *tensor_of(c, model) : shape_by_rule(c, i);
         if (vjp_tensor_contiguous(outcome_dtype(c, i), shape.ndim, shape.shape,
                                   &c->outcomes[i - c->op->ninputs]) != VJP_OK)
             return complain(c->args->command, FAILED, "--%s would be too large", tensor_name(c, i));
