@@ -183,7 +183,7 @@ cmake_consumer() {
 
 # Not run: what takes minutes under an emulator and depends on bits alone, for same_bits_vjp_program shows
 # that those are x86-64's.
-emulated_slowly='^(example_train|test_bounds|test_tool_check'
+emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|threads|tool_check)'
 emulated_slowly="$emulated_slowly|same_bits_(vjp_program_static|on_stacks_of_64_kib))\$"
 
 suite_aarch64() {

@@ -263,7 +263,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #include "cpu/lookups.h"
 
 /* Kernels that an operator does not need are NULL here, and the compiler drops them. */
-#define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums))
+#define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums > 0))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
 #define EITHER(name, kind, variant, needed)                 \
     !(needed)           ? NULL                              \
