@@ -177,9 +177,9 @@ static void a_stray_byte_is_found(void **state)
     static const stray strays[] = {
         { 0, 4, "diff_dst: the input" },
         { 1, 699 * 4, "dst: the input" },
-        { 2, -1, "diff_src: memory" },              /* before the first element */
-        { 2, 100 * 4, "diff_src: memory" },         /* between rows */
-        { 2, (6 * 103 + 100) * 4, "diff_src: memory" }, /* after the last element */
+        { 4, -1, "diff_src: memory" },              /* before the first element */
+        { 4, 100 * 4, "diff_src: memory" },         /* between rows */
+        { 4, (6 * 103 + 100) * 4, "diff_src: memory" }, /* after the last element */
     };
     for (int64_t i = 0; i < COUNT_OF(strays); i++) {
         probe t;
