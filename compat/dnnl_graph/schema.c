@@ -15,21 +15,31 @@
 #define BOOL(name, value) BOOL_FOR(name, value, DG_PASSED)
 #define ALL_OUTPUTS(name, value) BOOL_FOR(name, value, DG_ALL_OUTPUTS)
 #define UNUSED(name, value) BOOL_FOR(name, value, DG_UNUSED)
-#define S64_AS(name, core_name, value) \
-    { dnnl_graph_op_attr_##name, 0, { #core_name, VJP_ATTR_S64, { .s64 = (value) } }, NULL, DG_PASSED },
+#define S64_AS(name, core_name, value)                  \
+    { dnnl_graph_op_attr_##name,                        \
+      0,                                                \
+      { #core_name, VJP_ATTR_S64, { .s64 = (value) } }, \
+      NULL,                                             \
+      DG_PASSED },
 #define S64(name, value) S64_AS(name, name, value)
 #define F32(name, value) \
     { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_F32, { .f32 = (value) } }, NULL, DG_PASSED },
-#define STR(name, value, choices) \
-    { dnnl_graph_op_attr_##name, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, choices, DG_PASSED },
+#define STR(name, value, choices)                  \
+    { dnnl_graph_op_attr_##name,                   \
+      0,                                           \
+      { #name, VJP_ATTR_STR, { .str = (value) } }, \
+      choices,                                     \
+      DG_PASSED },
 #define F32_REQUIRED(name) \
     { dnnl_graph_op_attr_##name, 1, { #name, VJP_ATTR_F32, { .f32 = 0 } }, NULL, DG_PASSED },
 #define FIXED(name, value) \
     { dnnl_graph_op_attr_end, 0, { #name, VJP_ATTR_STR, { .str = (value) } }, NULL, DG_FIXED },
 #define OP(kind, in_out, attributes) \
     [dnnl_graph_op_##kind] = { .name = #kind, .tensors = { in_out }, .attrs = { attributes } },
-#define NORM(kind, inputs, outputs, in_out, attributes)                                        \
-    [dnnl_graph_op_##kind] = { .name = #kind, .counts = { inputs, outputs }, .tensors = { in_out }, \
+#define NORM(kind, inputs, outputs, in_out, attributes)       \
+    [dnnl_graph_op_##kind] = { .name = #kind,                 \
+                               .counts = { inputs, outputs }, \
+                               .tensors = { in_out },         \
                                .attrs = { attributes } },
 #define JUST(n) { (n), (n), 1 }
 #define EITHER(a, b) { (a), (b), (b) - (a) }
@@ -114,20 +124,35 @@ static int takes_dtype(dg_dtype_rule rule, dnnl_data_type_t t, dnnl_data_type_t 
     return 0;
 }
 
+/* takes_side - whether the inputs or the outputs have data types that the schema takes. `t` is T;
+ * *f32_or_bf16 is what the tensors of that rule have, undefined until the first of them is seen. */
+static int takes_side(const dg_schema *schema, int is_output, dnnl_data_type_t t,
+                      dnnl_data_type_t *f32_or_bf16, size_t n,
+                      const dnnl_graph_logical_tensor_t *const *tensors)
+{
+    for (size_t i = 0; i < n; i++) {
+        dg_dtype_rule rule = dg_schema_tensor(schema, is_output, i)->rule;
+        dnnl_data_type_t dtype = tensors[i]->data_type;
+        if (!takes_dtype(rule, t, dtype))
+            return 0;
+        if (rule != DG_F32_OR_BF16)
+            continue;
+        if (*f32_or_bf16 != dnnl_data_type_undef && *f32_or_bf16 != dtype)
+            return 0;
+        *f32_or_bf16 = dtype;
+    }
+    return 1;
+}
+
 int dg_schema_takes_dtypes(const dg_schema *schema, size_t ninputs,
                            const dnnl_graph_logical_tensor_t *const *inputs, size_t noutputs,
                            const dnnl_graph_logical_tensor_t *const *outputs)
 {
-    /* Input 0 is a T in every schema. */
-    for (size_t i = 0; i < ninputs; i++)
-        if (!takes_dtype(dg_schema_tensor(schema, 0, i)->rule, inputs[0]->data_type,
-                         inputs[i]->data_type))
-            return 0;
-    for (size_t i = 0; i < noutputs; i++)
-        if (!takes_dtype(dg_schema_tensor(schema, 1, i)->rule, inputs[0]->data_type,
-                         outputs[i]->data_type))
-            return 0;
-    return 1;
+    dnnl_data_type_t t =
+        ninputs ? inputs[0]->data_type : dnnl_data_type_undef; /* in every schema */
+    dnnl_data_type_t f32_or_bf16 = dnnl_data_type_undef;
+    return takes_side(schema, 0, t, &f32_or_bf16, ninputs, inputs) &&
+           takes_side(schema, 1, t, &f32_or_bf16, noutputs, outputs);
 }
 
 int dg_is_choice(const char *choices, const char *value)
