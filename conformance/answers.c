@@ -73,8 +73,8 @@ static void keep_exact(void *user, int32_t output, int64_t index, mpfr_srcptr ex
     }
 }
 
-/* NaN, infinities and zeros: the value itself, and nothing else. Other values are there to stay where
- * an input is infinite: MPFR computes only finite inputs. */
+/* NaN, infinities and zeros: the value itself, and nothing else. Other values are there to stay
+ * where an input is infinite: MPFR computes only finite inputs. */
 static void keep_oracle(void *user, int32_t output, int64_t index, long double value, bound within)
 {
     const search *s = user;

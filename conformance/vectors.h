@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vectors.h - the parts of the program that writes the conformance vectors.
  *
- * values.c chooses the elements of an elementwise operator, hard_rows.c rows of those that have some,
- * layouts.c the shapes and layouts of any;
+ * values.c chooses the elements of an elementwise operator, hard_rows.c rows of those that have
+ * some, layouts.c the shapes and layouts of any;
  * answers.c finds the results, file.c collects cases and writes the file of an operator. */
 #ifndef VJP_CONFORMANCE_VECTORS_H
 #define VJP_CONFORMANCE_VECTORS_H

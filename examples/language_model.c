@@ -3,10 +3,11 @@
  *
  *     language_model [--steps N] HELD_OUT TRAINING...     make demo-lm: with the docs of this repository
  *
- * A lesson in two files: first transformer.h, the model, whose every norm, softmax, gated unit and loss is
- * an operator of vjp, as is the gradient of each; matrix products are OpenBLAS's. Then this one: the text,
- * the optimizer (AdamW), training, evaluation, a sample. At the end it prints how many bits a byte of the
- * held-out file costs, beside what `xz -9` needs; the exit status is 1 if xz needs fewer.
+ * A lesson in two files: first transformer.h, the model, whose every norm, softmax, gated unit and
+ * loss is an operator of vjp, as is the gradient of each; matrix products are OpenBLAS's. Then this
+ * one: the text, the optimizer (AdamW), training, evaluation, a sample. At the end it prints how
+ * many bits a byte of the held-out file costs, beside what `xz -9` needs; the exit status is 1 if
+ * xz needs fewer.
  *
  * Each step's batch is cut into shards, whatever the number of threads. A shard is computed by one
  * thread, and gradients are added shard by shard: any number of threads gives the same bits. */
@@ -67,8 +68,8 @@ static int shares(const uint8_t *line, size_t length, const text *other)
     return 0;
 }
 
-/* Docs quote each other. What the held-out file has in common with the training text is not trained on:
- * lines that share RUN bytes with it are dropped. Returns the number of bytes dropped. */
+/* Docs quote each other. What the held-out file has in common with the training text is not trained
+ * on: lines that share RUN bytes with it are dropped. Returns the number of bytes dropped. */
 static size_t drop_quotations(text *training, const text *held_out)
 {
     size_t kept = 0, size = training->size;
@@ -100,8 +101,8 @@ static double rate_at(int step, int steps)
     return RATE * (0.5 + 0.5 * cos(acos(-1.0) * (step - warm_up) / (steps - warm_up)));
 }
 
-/* update - with the sum of the shards' gradients, scaled down where its norm is above CLIP. Gains come
- * first in params, and do not decay. */
+/* update - with the sum of the shards' gradients, scaled down where its norm is above CLIP. Gains
+ * come first in params, and do not decay. */
 static void update(model *m, int step, double rate)
 {
     real *values = (real *)&m->p, *mean = (real *)&m->mean, *square = (real *)&m->square;
@@ -196,8 +197,8 @@ static void train(model *m, const text *training, int steps)
 
 /* ---- evaluation and a sample ---------------------------------------------------------------- */
 
-/* bits_per_byte - every byte is predicted once, from three quarters of a context or all that comes before
- * it: the window moves by a quarter. */
+/* bits_per_byte - every byte is predicted once, from three quarters of a context or all that comes
+ * before it: the window moves by a quarter. */
 static double bits_per_byte(shard *s, const params *p, const text *held_out)
 {
     double nats = 0;
@@ -226,8 +227,8 @@ static double xz_bits_per_byte(const char *path, const text *held_out)
     return 8 * size / (double)(held_out->size - 1);
 }
 
-/* draw - a byte, by the model's probabilities: softmax of the logits. Unlikely bytes are made less likely
- * still. */
+/* draw - a byte, by the model's probabilities: softmax of the logits. Unlikely bytes are made less
+ * likely still. */
 static int draw(uint64_t *rng, real *logits)
 {
     const vjp_attr attrs[] = { vjp_attr_s64("axis", 0), vjp_attr_f64("scale", 1 / TEMPERATURE) };

@@ -230,7 +230,8 @@ static int create_gradients(vjp_context *ctx, network *net)
 
     const vjp_tensor *plain[3] = { &hidden, &hidden, &hidden };
     const vjp_tensor *sloped[5] = { &hidden, &channels, &hidden, &hidden, &channels };
-    const vjp_tensor *probs[5] = { &output, &output, NULL, NULL, &output }; /* no mask, no lengths */
+    const vjp_tensor *probs[5] = { &output, &output, NULL, NULL,
+                                   &output }; /* no mask, no lengths */
     const vjp_attr attrs[2] = { vjp_attr_f64("alpha", ALPHA), vjp_attr_f64("beta", BETA) };
     return gradient_create(ctx, act->op, attrs, act->nattrs, act->takes_slope ? sloped : plain,
                            act->takes_slope ? 5 : 3, &net->act_backward) &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transformer.h - a small transformer over bytes and its gradient, for language_model.c.
  *
- * RMSNorm, causal attention, RMSNorm, SwiGLU in each layer; cross-entropy at the end. Every norm, softmax,
- * gated unit and loss, and the gradient of each, is an operator of vjp; matrix products are OpenBLAS's.
- * From top to bottom: the weights, the operators, forward, backward. */
+ * RMSNorm, causal attention, RMSNorm, SwiGLU in each layer; cross-entropy at the end. Every norm,
+ * softmax, gated unit and loss, and the gradient of each, is an operator of vjp; matrix products
+ * are OpenBLAS's. From top to bottom: the weights, the operators, forward, backward. */
 #ifndef TRANSFORMER_H
 #define TRANSFORMER_H
 
@@ -16,7 +16,8 @@
 #include <cblas.h>
 #include <vjp/vjp.h>
 
-/* The model computes in f32. tests/test_language_model.c compiles it in f64, to check its gradients. */
+/* The model computes in f32. tests/test_language_model.c compiles it in f64, to check its
+ * gradients. */
 #ifdef TRANSFORMER_F64
 typedef double real;
 static const vjp_dtype REAL = VJP_F64;
@@ -86,8 +87,8 @@ static void fill(uint64_t *rng, double spread, size_t count, real *values)
         values[i] = (real)between(rng, -spread, spread);
 }
 
-/* Matrices keep the size of what passes through them; those that add to the stream start smaller, by the
- * number of additions. */
+/* Matrices keep the size of what passes through them; those that add to the stream start smaller,
+ * by the number of additions. */
 static void init(uint64_t *rng, params *p)
 {
     double spread = sqrt(3.0 / WIDTH), add = sqrt(0.5 / LAYERS);
@@ -107,8 +108,8 @@ static void init(uint64_t *rng, params *p)
 
 /* ---- its operators -------------------------------------------------------------------------- */
 
-/* A plan per operator and shape, created once. Shards run them at the same time, each with a workspace of
- * its own. */
+/* A plan per operator and shape, created once. Shards run them at the same time, each with a
+ * workspace of its own. */
 enum {
     NORM,
     NORM_BACKWARD,
@@ -272,8 +273,9 @@ static void normalize(shard *s, const params *p, int n)
         (void *[]){ s->normal[n], s->stream[n], s->rstd[n] });
 }
 
-/* rotate - turn each pair of elements of queries and keys by an angle in proportion to the position, so
- * that their products depend on the distance between positions. sign -1 turns back: the gradient. */
+/* rotate - turn each pair of elements of queries and keys by an angle in proportion to the
+ * position, so that their products depend on the distance between positions. sign -1 turns back:
+ * the gradient. */
 static void rotate(const shard *s, real sign, real *qkv)
 {
     for (int t = 0; t < CONTEXT; t++, qkv += 3 * WIDTH)
@@ -304,8 +306,8 @@ static void attend(shard *s, int l)
     }
 }
 
-/* forward - from bytes to logits. Norm 2l comes before layer l's attention, norm 2l + 1 before its gated
- * unit, and the last before the head. */
+/* forward - from bytes to logits. Norm 2l comes before layer l's attention, norm 2l + 1 before its
+ * gated unit, and the last before the head. */
 static void forward(shard *s, const params *p)
 {
     for (int t = 0; t < CONTEXT; t++)
@@ -328,8 +330,8 @@ static void forward(shard *s, const params *p)
     dense(WIDTH, BYTES, s->normal[NORMS - 1], p->head, s->logits);
 }
 
-/* losses - of every position, in nats, and the gradient of share times their sum, in the logits' place.
- * Returns the sum. */
+/* losses - of every position, in nats, and the gradient of share times their sum, in the logits'
+ * place. Returns the sum. */
 static double losses(shard *s, double share)
 {
     const real diff_loss = (real)share;
@@ -353,8 +355,8 @@ static void dense_backward(int inputs, int outputs, const real *src, const real 
              diff_src, inputs);
 }
 
-/* The stream goes on behind the norm as well: its gradient there, diff_sum, is added, in place. It is
- * then the gradient both of the stream before and of what was added. */
+/* The stream goes on behind the norm as well: its gradient there, diff_sum, is added, in place. It
+ * is then the gradient both of the stream before and of what was added. */
 static void normalize_backward(shard *s, const params *p, int n)
 {
     run(s, NORM_BACKWARD,

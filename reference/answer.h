@@ -28,8 +28,8 @@ static int is_gradient(const query *q, int32_t output)
     return strncmp(vjp_op_tensor(q->p->op, q->p->op->ninputs + output)->name, "diff_", 5) == 0;
 }
 
-/* The variable that an output is the gradient of. What is added is not among the inputs of a backward
- * operator, but its gradient is a sum. */
+/* The variable that an output is the gradient of. What is added is not among the inputs of a
+ * backward operator, but its gradient is a sum. */
 static int variable_of(const query *q, int32_t output)
 {
     const vjp_op_info *op = q->p->op;

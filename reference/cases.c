@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cases.c - see cases.h. A problem is drawn in order: shape, attributes, parameters' shape,
- * tensors, layouts, sharing. Layouts of outputs are one-to-one by construction; those of inputs need
- * not be. */
+ * tensors, layouts, sharing. Layouts of outputs are one-to-one by construction; those of inputs
+ * need not be. */
 #include "cases.h"
 
 #include <string.h>
@@ -109,8 +109,8 @@ static double draw_number(random_state *random, int required)
     return (required ? any : usual)[random_below(random, COUNT_OF(any))];
 }
 
-/* Equal elements have no norm at an epsilon of 0, and what their rounding errors give instead depends on
- * the order of additions. */
+/* Equal elements have no norm at an epsilon of 0, and what their rounding errors give instead
+ * depends on the order of additions. */
 static double draw_constant(random_state *random, const vjp_attr_info *info)
 {
     double number = draw_number(random, info->required);

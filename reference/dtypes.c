@@ -157,7 +157,10 @@ static void write_integer(vjp_dtype dtype, void *element, double value)
     int64_t wide = (int64_t)value;
     int32_t narrow = (int32_t)wide;
     uint8_t byte = (uint8_t)wide;
-    memcpy(element, dtype == VJP_S64 ? (const void *)&wide : dtype == VJP_S32 ? (const void *)&narrow : &byte,
+    memcpy(element,
+           dtype == VJP_S64   ? (const void *)&wide
+           : dtype == VJP_S32 ? (const void *)&narrow
+                              : &byte,
            vjp_dtype_size(dtype));
 }
 

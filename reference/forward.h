@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forward.h - the operators' mathematics: forward functions as their definitions have them, one
  * table line per operator (forward/). Gradients are found by differentiating them (dual.h,
- * answer.h); no formula of the library is used. Where a derivative does not exist, the side taken is
- * the one docs/operators/ states. */
+ * answer.h); no formula of the library is used. Where a derivative does not exist, the side taken
+ * is the one docs/operators/ states. */
 
 /* One element and its row, as a forward function sees them. */
 typedef struct scene {
@@ -20,11 +20,11 @@ typedef struct oracle_entry {
     const char *op;
     oracle_domain domains[PROBLEM_TENSORS]; /* of the inputs; labels, lengths and masks have none */
     oracle_domain chosen;                   /* of input 0 where the operator's CHOICE is 1 */
-    int from_result;                        /* where it is 1, `forward` sees its result, not input 0 */
+    int from_result; /* where it is 1, `forward` sees its result, not input 0 */
     int by_x, by_w;                         /* the inputs that are differentiated; -1: none */
     forward_function forward;               /* that gradients flow back through */
     forward_function outputs[4];            /* that are not gradients, in their order */
-    forward_function magnitudes[4];         /* of their bounds, or of the terms that cancel in them */
+    forward_function magnitudes[4]; /* of their bounds, or of the terms that cancel in them */
     forward_function exponent;              /* s->most is its maximum; NULL: it is not needed */
     forward_function terms[DUAL_SUMS];      /* of the sums over the row */
     int staged;                             /* the first term that uses the sums of those before */

@@ -39,8 +39,8 @@ bool json_fail(json *j, const char *error);
 bool json_open(json *j, char bracket);
 bool json_more(json *j, char closing, int64_t n);
 
-/* json_string - a string without its escapes, to be freed; NULL after a mistake. It has no 0 inside.
- * json_key - the same, and the colon after it. */
+/* json_string - a string without its escapes, to be freed; NULL after a mistake. It has no 0
+ * inside. json_key - the same, and the colon after it. */
 char *json_string(json *j);
 char *json_key(json *j);
 

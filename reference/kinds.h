@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.h - what kind of operator it is, from the library's enumeration, so that problems for it can
- * be made without knowing its name.
+/* kinds.h - what kind of operator it is, from the library's enumeration, so that problems for it
+ * can be made without knowing its name.
  *
  * An operator is elementwise, or works on rows along an axis. It may have parameters that are
  * broadcast over the data, and sums over the data as outputs. It may be given a gradient. What the
@@ -40,8 +40,8 @@ int kind_has_params(const vjp_op_info *op);
 /* kind_reduces - whether some result depends on many elements; otherwise the operator is a map. */
 int kind_reduces(const vjp_op_info *op);
 
-/* kind_is_first - whether no operator before it in the enumeration has as many tensors, and rows, sums
- * and parameters or none alike. These are enough to test what does not depend on a formula. */
+/* kind_is_first - whether no operator before it in the enumeration has as many tensors, and rows,
+ * sums and parameters or none alike. These are enough to test what does not depend on a formula. */
 int kind_is_first(const vjp_op_info *op);
 
 /* kind_is_param - whether tensor `index` is broadcast over the data. */

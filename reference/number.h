@@ -26,8 +26,8 @@ static inline number number_root(number a) { return sqrtl(a); }
 static inline number number_exp_less_1(number a) { return expm1l(a); }
 static inline number number_pi(void) { return 3.14159265358979323846264338327950288L; }
 
-/* The exponential of a finite number is never 0 nor infinite, not even after a few products, else an
- * infinite gradient or one of 0 would become NaN. */
+/* The exponential of a finite number is never 0 nor infinite, not even after a few products, else
+ * an infinite gradient or one of 0 would become NaN. */
 static inline number number_exp(number a)
 {
     const number least = 0x1p-12000L, most = 0x1p12000L;

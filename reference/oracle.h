@@ -68,8 +68,8 @@ int64_t oracle_row_length(const problem *p);
 oracle_row oracle_row_at(const problem *p, const double *const *inputs, int64_t index);
 
 /* oracle_flow - the sum of the gradient times the forward function's results: what the operator's
- * outputs are the derivatives of. oracle_is_forward - whether it is a function of the inputs, not of
- * the forward function's results. */
+ * outputs are the derivatives of. oracle_is_forward - whether it is a function of the inputs, not
+ * of the forward function's results. */
 long double oracle_flow(const problem *p, const double *const *inputs);
 int oracle_is_forward(const problem *p);
 

@@ -11,7 +11,8 @@
 
 #include "json.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are used as they are in a file");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "elements are used as they are in a file");
 
 enum {
     PREFIX = 8,

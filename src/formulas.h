@@ -25,8 +25,8 @@
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
  * LETS + a pass: the ROWLETs that precede it; PER_ROWS: the PER_ROW outputs. in[]: the inputs;
  * values[]: the row's results of the passes before, and where VJPI_ROW_LETS is defined, after all
- * of them the ROWLETs; kept: the value of KEEP, written by its pass. `part` and `choice` are constant:
- * the compiler removes what they do not need. `facts`: limits.h. */
+ * of them the ROWLETs; kept: the value of KEEP, written by its pass. `part` and `choice` are
+ * constant: the compiler removes what they do not need. `facts`: limits.h. */
 enum { LETS = 50, PER_ROWS = 100 };
 
 typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,

@@ -4,8 +4,9 @@
  * passes leave for a row, name_nlets ROWLETs, name_nkept KEEPs, name_npasses passes (the last makes
  * the outputs), name_nchoices attributes with a kernel for each answer, name_nderived DERIVED
  * numbers, name_nindex uses of the index, name_nends inputs that give the end of a row, name_nheavy
- * is not 0 if its formula is long, name_nlookups if a table may replace it. name_nmixed is not 0 if kernels load or store a tensor whose dtype may differ from the data's,
- * name_nany if it may be narrower. */
+ * is not 0 if its formula is long, name_nlookups if a table may replace it. name_nmixed is not 0 if
+ * kernels load or store a tensor whose dtype may differ from the data's, name_nany if it may be
+ * narrower. */
 #ifndef VJPI_OPS_COUNTS_H
 #define VJPI_OPS_COUNTS_H
 

@@ -115,8 +115,9 @@ static double limit_at(const vjp_bound_info *info, int64_t i)
     return places.g[i] == 1 ? fmin(info->ulp, info->unit_ulp) : info->ulp;
 }
 
-/* In ULP, by long doubles; -1 where MPFR has to decide. A long double has 40 bits more than a 16-bit
- * dtype, and few more than f64. A bound of one half means correctly rounded, and 0, exact. */
+/* In ULP, by long doubles; -1 where MPFR has to decide. A long double has 40 bits more than a
+ * 16-bit dtype, and few more than f64. A bound of one half means correctly rounded, and 0, exact.
+ * */
 static double quick_error(vjp_dtype dtype, double largest, int64_t i, double limit)
 {
     long double exact = places.depends[i] ? places.factor[i] * places.g[i] : 0.0L;
@@ -130,7 +131,8 @@ static double quick_error(vjp_dtype dtype, double largest, int64_t i, double lim
 }
 
 /* In ULP, by MPFR. A bound of one half means correctly rounded, ties too. */
-static double exact_error_of(const problem *p, int32_t output, int64_t i, double limit, mpfr_t exact)
+static double exact_error_of(const problem *p, int32_t output, int64_t i, double limit,
+                             mpfr_t exact)
 {
     vjp_dtype dtype = p->tensors[p->op->ninputs + output].dtype;
     double got = places.got[output][i];

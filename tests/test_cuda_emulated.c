@@ -172,9 +172,9 @@ static void run_emulated(trial *t)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* How far two results may be apart, relative to themselves and to the largest of the tensor; to 1 for
- * PER_ROW outputs, which may be logarithms of numbers near it; to the number of terms for sums, which may
- * cancel. */
+/* How far two results may be apart, relative to themselves and to the largest of the tensor; to 1
+ * for PER_ROW outputs, which may be logarithms of numbers near it; to the number of terms for sums,
+ * which may cancel. */
 static double tolerance(const trial *t, vjp_dtype dtype)
 {
     if (dtype == VJP_BF16 || dtype == VJP_F16)
@@ -187,7 +187,8 @@ static void check_output(const trial *t, int32_t i)
     const vjp_tensor *tensor = t->d.given[i];
     const memory *m = &t->memory[i];
     bool exact = t->c.call.op->npasses == 1 && t->c.call.op->roles[i] == VJPI_FULL;
-    double largest = t->c.call.op->roles[i] == VJPI_PER_ROW, tolerated = tolerance(t, tensor->dtype);
+    double largest = t->c.call.op->roles[i] == VJPI_PER_ROW,
+           tolerated = tolerance(t, tensor->dtype);
     int64_t count = element_count(tensor);
     if (t->c.call.op->roles[i] == VJPI_SUM && count > 0)
         largest = (double)t->c.call.elements / (double)count;
@@ -252,7 +253,8 @@ static void try_shapes(const int64_t *sizes, int64_t nsizes, int32_t most_dims, 
 {
     for (int32_t op = 0; op < vjp_op_count(); op++) {
         bool map = !kind_reduces(vjp_op_at(op)); /* maps differ in their formulas alone */
-        uint64_t count = map ? count_of_maps : count_of_others, first = map ? (uint64_t)op << 32 : 0;
+        uint64_t count = map ? count_of_maps : count_of_others,
+                 first = map ? (uint64_t)op << 32 : 0;
         for (uint64_t number = 0; number < count; number++) {
             random_state random = random_start(random_seed(), first + number);
             int64_t shape[4] = { 1, 1, 1, 1 }, room = elements;
@@ -284,7 +286,8 @@ static void long_rows_give_the_same_numbers(void **state)
     try_shapes(sizes, COUNT_OF(sizes), 2, 70000, unit_quick() ? 4 : 12, unit_quick() ? 8 : 40);
 }
 
-/* Sizes that are whole vectors of any dtype: without them, tiles of transposed vectors are rarely drawn. */
+/* Sizes that are whole vectors of any dtype: without them, tiles of transposed vectors are rarely
+ * drawn. */
 static void maps_of_whole_vectors_give_the_same_numbers(void **state)
 {
     (void)state;

@@ -24,7 +24,8 @@ static void assert_all_visited(const unsigned char *visits, int64_t n)
 }
 
 /* A row of n elements that begins `shift` elements behind a cache line of `line`. */
-static void walk_row(int n, int shift, int line, int vector, uint32_t cluster, int threads, int held)
+static void walk_row(int n, int shift, int line, int vector, uint32_t cluster, int threads,
+                     int held)
 {
     unsigned char *visits = calloc((size_t)n + 1, 1);
     const vjpi_cuda_loop loop = { .lanes = 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_edges_rows.c - edge values of softmax, cross-entropy and norms: what is masked or behind a row's
- * end, rows with nothing left, rows with NaN or infinities, ignored labels, a mean far from 0.
+/* test_edges_rows.c - edge values of softmax, cross-entropy and norms: what is masked or behind a
+ * row's end, rows with nothing left, rows with NaN or infinities, ignored labels, a mean far from
+ * 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +75,8 @@ static void set(trial *t, const char *name, const double *values, int64_t count)
     trial_set(t, problem_tensor(&t->p, name), values, count);
 }
 
-/* Ordinary numbers, but `odd` in the places that `is_odd` names; of an operator's data inputs all. */
+/* Ordinary numbers, but `odd` in the places that `is_odd` names; of an operator's data inputs all.
+ * */
 static void set_data(trial *t, int (*is_odd)(int64_t row, int64_t column), double odd)
 {
     static const char *const names[] = { "src", "diff_dst", "dst", "a", "b" };
@@ -113,7 +115,8 @@ static void with_mask(problem *p)
 {
     int32_t mask = problem_tensor(p, "mask");
     keep_input(p, "mask");
-    assert_int_equal(vjp_tensor_contiguous(VJP_U8, 2, p->tensors[0].shape, &p->tensors[mask]), VJP_OK);
+    assert_int_equal(vjp_tensor_contiguous(VJP_U8, 2, p->tensors[0].shape, &p->tensors[mask]),
+                     VJP_OK);
 }
 
 static void fill_masked(trial *t, double odd)
@@ -128,15 +131,22 @@ static void fill_masked(trial *t, double odd)
 static void fill_masked_nan(trial *t) { fill_masked(t, NAN); }
 static void fill_masked_inf(trial *t) { fill_masked(t, INFINITY); }
 
-static void look_at_masked(const trial *t)
+/* What is left out is +0, and the rest is finite. */
+static void look_at_rest(const trial *t, int (*is_out)(int64_t row, int64_t column),
+                         const char *what)
 {
     for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
         double got = element(t, result_of(t), i / COLUMNS, i % COLUMNS);
-        if (is_masked(i / COLUMNS, i % COLUMNS))
-            expect(t, "a masked element", i, 0.0, got);
+        if (is_out(i / COLUMNS, i % COLUMNS))
+            expect(t, what, i, 0.0, got);
         else
             assert_true(isfinite(got));
     }
+}
+
+static void look_at_masked(const trial *t)
+{
+    look_at_rest(t, is_masked, "a masked element");
     if (has_stats(t))
         expect(t, "stats", 1, -INFINITY, of_row(t, "stats", 1));
 }
@@ -170,13 +180,7 @@ static void fill_lengths(trial *t)
 
 static void look_at_lengths(const trial *t)
 {
-    for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
-        double got = element(t, result_of(t), i / COLUMNS, i % COLUMNS);
-        if (is_behind(i / COLUMNS, i % COLUMNS))
-            expect(t, "an element behind the end", i, 0.0, got);
-        else
-            assert_true(isfinite(got));
-    }
+    look_at_rest(t, is_behind, "an element behind the end");
     for (int64_t row = 0; has_stats(t) && row < ROWS; row++)
         if (end_of(row) == 0)
             expect(t, "stats", row, -INFINITY, of_row(t, "stats", row));
@@ -483,7 +487,8 @@ static void gradients_of(const char *op, int passes, double got[COLUMNS])
 {
     problem p = problem_start(op);
     trial t;
-    problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 1, COLUMNS }, 1, (int64_t[]){ COLUMNS });
+    problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 1, COLUMNS }, 1,
+                       (int64_t[]){ COLUMNS });
     problem_drop_inputs(&p);
     if (passes)
         keep_input(&p, "diff_sum");

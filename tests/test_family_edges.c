@@ -2,8 +2,8 @@
 /* test_family_edges.c - the edge values of every activation, a test by name for each: kinks, zeros,
  * infinities, NaN, and the tails where a textbook formula returns 0 or NaN.
  *
- * Every row is tried in each dtype that holds its inputs, on every instruction set, in a tensor long
- * enough to have both whole vectors and a tail.
+ * Every row is tried in each dtype that holds its inputs, on every instruction set, in a tensor
+ * long enough to have both whole vectors and a tail.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -73,8 +73,10 @@ static int is_expected(const family_edge *e, double wanted, double got)
     return e->kind == EDGE_ZERO ? got == 0 : value_same(wanted, got);
 }
 
-/* The operator at one place, repeated; the result is `wanted` or, of EDGE_TRUE, within its bound. */
-static void check_at(const family_edge *e, const problem *op, vjp_dtype dtype, double g, double wanted)
+/* The operator at one place, repeated; the result is `wanted` or, of EDGE_TRUE, within its bound.
+ * */
+static void check_at(const family_edge *e, const problem *op, vjp_dtype dtype, double g,
+                     double wanted)
 {
     problem p = *op;
     int32_t gradient = kind_gradient(p.op), output = p.op->ninputs + e->output;

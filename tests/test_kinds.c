@@ -43,12 +43,15 @@ static void every_kind_is_among_the_large_and_busy_problems(void **state)
     shaped_free(&busy);
 }
 
-/* With more rows than operators, all operators have turns; with fewer, as many as there are rows. */
+/* With more rows than operators, all operators have turns; with fewer, as many as there are rows.
+ * */
 static void operators_and_rows_take_turns(void **state)
 {
     (void)state;
     enum { MANY = 200 };
-    const shaped_row row = { "x", SHAPED_MAP, VJP_F32, VJP_F32, NAMED_PLAIN, 0, 1, { 7 }, NO_SLOPE };
+    const shaped_row row = {
+        "x", SHAPED_MAP, VJP_F32, VJP_F32, NAMED_PLAIN, 0, 1, { 7 }, NO_SLOPE
+    };
     shaped_row rows[MANY];
     for (int64_t i = 0; i < MANY; i++)
         rows[i] = row;

@@ -255,7 +255,8 @@ static void pytorch_issue_195547_a_tensor_smaller_than_the_one_that_bounds_the_l
             for (int64_t s = 0; s < COUNT_OF(small); s++)
                 for (int32_t ndim = 0; ndim <= 3; ndim++) {
                     problem p = plain(op), bent = reshaped(p, t, ndim, small[s]);
-                    if (tensor_same_shape(&bent.tensors[t], &p.tensors[t]) || is_allowed(&bent, t) ||
+                    if (tensor_same_shape(&bent.tensors[t], &p.tensors[t]) ||
+                        is_allowed(&bent, t) ||
                         (t == 0 && ndim < 2 && kind_has_rows(p.op))) /* which has no such axis */
                         continue;
                     other_shape_refused(&bent, t);

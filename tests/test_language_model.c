@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_language_model.c - the gradient of the whole model of examples/transformer.h, in f64, against
- * finite differences.
+/* test_language_model.c - the gradient of the whole model of examples/transformer.h, in f64,
+ * against finite differences.
  *
- * For each tensor of weights and a random direction d, the derivative of the loss along d is the gradient
- * times d, and also (loss(weights + h * d) - loss(weights - h * d)) / 2h, up to h^2 and rounding. */
+ * For each tensor of weights and a random direction d, the derivative of the loss along d is the
+ * gradient times d, and also (loss(weights + h * d) - loss(weights - h * d)) / 2h, up to h^2 and
+ * rounding. */
 #define TRANSFORMER_F64
 #include "../examples/transformer.h"
 
@@ -15,8 +16,8 @@ typedef struct problem {
     shard *s;
 } problem;
 
-/* All weights are away from their initial values, which would hide a gain that is missing. One byte is
- * not to be predicted. */
+/* All weights are away from their initial values, which would hide a gain that is missing. One byte
+ * is not to be predicted. */
 static void draw_problem(vjp_context *ctx, problem *all)
 {
     uint64_t rng = 3;

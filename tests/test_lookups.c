@@ -92,7 +92,11 @@ typedef struct call {
 #define REAL_ATTR(name, number) { name, VJP_ATTR_F64, { .f64 = number } }
 #define BOOL_ATTR(name, answer) { name, VJP_ATTR_BOOL, { .b = answer } }
 #define WORD_ATTR(name, word) { name, VJP_ATTR_STR, { .str = word } }
-#define ELU(a, s, i) 3, { REAL_ATTR("alpha", a), REAL_ATTR("scale", s), REAL_ATTR("input_scale", i) }
+#define ELU(a, s, i)                                                              \
+    3,                                                                            \
+    {                                                                             \
+        REAL_ATTR("alpha", a), REAL_ATTR("scale", s), REAL_ATTR("input_scale", i) \
+    }
 
 /* clang-format off */
 static const call calls[] = {
@@ -155,8 +159,8 @@ static uint16_t gradient_at(int round, int i)
     return (uint16_t)(round * (ALL / GRADIENTS) + (GRADIENTS < ALL ? i * 7919 : i));
 }
 
-static void compare_rounds(const call *c, const vjp_plan *table, const vjp_plan *formula, int rounds,
-                           const char *isa, vjp_dtype dtype)
+static void compare_rounds(const call *c, const vjp_plan *table, const vjp_plan *formula,
+                           int rounds, const char *isa, vjp_dtype dtype)
 {
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < ALL; i++)
@@ -169,9 +173,10 @@ static void compare_rounds(const call *c, const vjp_plan *table, const vjp_plan 
         for (int i = 0; i < ALL; i++)
             if (large[i] != small[i] &&
                 element_bits(dtype, &large[i]) != element_bits(dtype, &small[i]))
-                fail_msg("%s of %s on %s: src %04x, diff_dst %04x give %04x, the formula gives %04x",
-                         c->op, vjp_dtype_name(dtype), isa, inputs_[i], gradients[i], large[i],
-                         small[i]);
+                fail_msg(
+                    "%s of %s on %s: src %04x, diff_dst %04x give %04x, the formula gives %04x",
+                    c->op, vjp_dtype_name(dtype), isa, inputs_[i], gradients[i], large[i],
+                    small[i]);
     }
 }
 

@@ -311,7 +311,8 @@ static void a_failed_workspace_is_reported_and_leaks_nothing(void **state)
     options.num_threads = 1; /* OpenMP ends the process where it cannot allocate */
     int64_t workspaces = 0;
     for (int32_t op = 0; op < vjp_op_count(); op++)
-        for (int64_t s = 0; s < COUNT_OF(shapes) && kind_reduces(vjp_op_at(op)) && unit_tries(vjp_op_at(op));
+        for (int64_t s = 0;
+             s < COUNT_OF(shapes) && kind_reduces(vjp_op_at(op)) && unit_tries(vjp_op_at(op));
              s++) {
             problem p = variant_problem(vjp_op_at(op), 0);
             problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, shapes[s], 1, &shapes[s][1]);

@@ -60,10 +60,10 @@ static int outputs_with_elements(const vjp_op_info *op)
     return count;
 }
 
-/* The bits of the other outputs are those of the run with all of them, except for rows whose columns are
- * added: without the columns' sums a row's may be in another order, and without the first output, whose
- * layout decides the order of the dims, so may the columns'. The same holds for rows with several outputs
- * per element, of which each has a part in what is dense. */
+/* The bits of the other outputs are those of the run with all of them, except for rows whose
+ * columns are added: without the columns' sums a row's may be in another order, and without the
+ * first output, whose layout decides the order of the dims, so may the columns'. The same holds for
+ * rows with several outputs per element, of which each has a part in what is dense. */
 static void check_others(const trial *t, trial_result all, int32_t missing)
 {
     if (kind_has_rows(t->p.op) &&
@@ -133,7 +133,8 @@ static void outputs_not_wanted_in_any_layout(void **state)
         const vjp_op_info *op = vjp_op_at(i);
         case_dtypes pairs[CASE_DTYPES];
         int32_t npairs = case_dtypes_of(op->name, pairs);
-        for (int32_t t = optional_output(op, 0); t >= 0 && unit_tries(op); t = optional_output(op, t + 1))
+        for (int32_t t = optional_output(op, 0); t >= 0 && unit_tries(op);
+             t = optional_output(op, t + 1))
             for (uint64_t n = 0; n < cases * (uint64_t)npairs; n++) {
                 case_dtypes dtypes = pairs[n % (uint64_t)npairs];
                 problem p = case_draw(op->name, dtypes.dtype, dtypes.wide, n);
@@ -224,7 +225,8 @@ static void an_f32_is_the_same_as_an_f64_of_its_value(void **state)
         for (uint64_t n = 0; n < CASES && unit_tries(vjp_op_at(i)); n++) {
             vjp_dtype dtype = n % 2 == 0 ? VJP_F64 : VJP_F32;
             problem drawn = case_draw(vjp_op_at(i)->name, dtype, dtype, n);
-            problem narrow = with_reals(drawn, VJP_ATTR_F32), wide = with_reals(drawn, VJP_ATTR_F64);
+            problem narrow = with_reals(drawn, VJP_ATTR_F32),
+                    wide = with_reals(drawn, VJP_ATTR_F64);
             trial t;
             asked += memcmp(narrow.attrs, wide.attrs, sizeof narrow.attrs) != 0;
             trial_open(&t, &narrow, n);

@@ -79,8 +79,8 @@ static void free_inputs(const problem *p, double **inputs)
     free(inputs);
 }
 
-/* The input that an output is the gradient of: that of its name, or the first; -1: it is no gradient,
- * or that of a parameter that the backward operator is not given. */
+/* The input that an output is the gradient of: that of its name, or the first; -1: it is no
+ * gradient, or that of a parameter that the backward operator is not given. */
 static int32_t input_of(const problem *p, int32_t output)
 {
     const vjp_tensor_info *info = vjp_op_tensor(p->op, p->op->ninputs + output);
@@ -118,7 +118,8 @@ static void derivatives_agree_with_difference_quotients(void **state)
             random_state random = random_start(random_seed(), (uint64_t)v);
             problem_contiguous(&p, VJP_F64, VJP_F64, 2, (int64_t[]){ 3, 5 }, 1, (int64_t[]){ 5 });
             for (int32_t t = 0; t < p.op->ninputs; t++) /* saved: not functions of src as well */
-                if (vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_ROW && t != kind_gradient(p.op) &&
+                if (vjp_op_tensor(p.op, t)->shape_rule == VJP_SHAPE_ROW &&
+                    t != kind_gradient(p.op) &&
                     (vjp_op_tensor(p.op, t)->flags & VJP_TENSOR_OPTIONAL))
                     problem_drop(&p, t);
             if (!oracle_is_forward(&p))

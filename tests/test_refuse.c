@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_refuse.c - every request that plan creation refuses: with which status, and a reason that
- * names what is wrong. Each starts from a request that is accepted and changes one thing. Attributes
- * are in test_refuse_attributes.c, shapes in test_refuse_shapes.c.
+ * names what is wrong. Each starts from a request that is accepted and changes one thing.
+ * Attributes are in test_refuse_attributes.c, shapes in test_refuse_shapes.c.
  */
 #include <string.h>
 
@@ -119,7 +119,9 @@ static void tensors_that_are_missing(void **state)
         for (int32_t t = 0; t < p.ntensors; t++) {
             const vjp_tensor *list[PROBLEM_TENSORS];
             const char *name = vjp_op_tensor(p.op, t)->name;
-            arguments without = { refusal_context, p.op->name, p.attrs, p.nattrs, list, p.ntensors };
+            arguments without = {
+                refusal_context, p.op->name, p.attrs, p.nattrs, list, p.ntensors
+            };
             for (int32_t i = 0; i < p.ntensors; i++)
                 list[i] = i == t ? NULL : &p.tensors[i];
             if (vjp_op_tensor(p.op, t)->flags & VJP_TENSOR_OPTIONAL)

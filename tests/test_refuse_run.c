@@ -120,7 +120,8 @@ static void null_plans_and_buffers(void **state)
     for (int32_t t = 0; t < 3; t++) {
         void *holed[] = { data[0], data[1], data[2] };
         holed[t] = NULL;
-        run_refused(&p, holed, VJP_BAD_ARGUMENT, WORDS(vjp_op_tensor(p.op, t)->name, "data pointer is NULL"));
+        run_refused(&p, holed, VJP_BAD_ARGUMENT,
+                    WORDS(vjp_op_tensor(p.op, t)->name, "data pointer is NULL"));
     }
     run_accepted(&p, data);
 }
@@ -342,9 +343,9 @@ static void compute_refuses_as_create_and_run_do(void **state)
                               reason, sizeof reason),
                   reason);
     check_reason(reason, WORDS("diff_src", "src"));
-    assert_status(VJP_BAD_OP,
-                  vjp_compute(NULL, "rel", NULL, 0, list, 3, inputs, outputs, reason, sizeof reason),
-                  reason);
+    assert_status(
+        VJP_BAD_OP,
+        vjp_compute(NULL, "rel", NULL, 0, list, 3, inputs, outputs, reason, sizeof reason), reason);
     check_reason(reason, WORDS("rel"));
     assert_status(VJP_BAD_ARGUMENT,
                   vjp_compute(NULL, "relu_backward", NULL, 0, list, 3, NULL, outputs, reason,

@@ -262,8 +262,8 @@ static void outputs_one_to_one_in_any_order(void **state)
         accepted(restrided(refusal_map(), 2, good[i]));
 }
 
-/* Rows of a stride nearly that of their elements: no two elements meet, but to see that takes a step
- * for each row, and after 512 it is not known. */
+/* Rows of a stride nearly that of their elements: no two elements meet, but to see that takes a
+ * step for each row, and after 512 it is not known. */
 static void outputs_that_take_too_long_to_prove(void **state)
 {
     (void)state;

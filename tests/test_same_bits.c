@@ -286,7 +286,8 @@ static const struct {
 int main(void)
 {
     shaped_list subjects = shaped_problems(rows, COUNT_OF(rows));
-    struct CMUnitTest *tests = unit_malloc(((size_t)subjects.count * COUNT_OF(kinds) + 3) * sizeof *tests);
+    struct CMUnitTest *tests =
+        unit_malloc(((size_t)subjects.count * COUNT_OF(kinds) + 3) * sizeof *tests);
     size_t n = 0;
     for (int64_t i = 0; i < subjects.count; i++)
         for (int64_t k = 0; k < COUNT_OF(kinds); k++)

@@ -45,7 +45,8 @@ static void stores_past_the_caches_have_the_same_bits(void **state)
     case_dtypes pairs[CASE_DTYPES];
     int32_t npairs = case_dtypes_of(c->op, pairs);
     int32_t share = CASES / vjp_op_count();
-    uint64_t cases = (uint64_t)(share > FEWEST_CASES ? share : FEWEST_CASES) / (unit_quick() ? 2 : 1);
+    uint64_t cases =
+        (uint64_t)(share > FEWEST_CASES ? share : FEWEST_CASES) / (unit_quick() ? 2 : 1);
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     options.num_threads = 1;
     vjp_context *ctx = context_for_isa(c->isa, &options);

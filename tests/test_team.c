@@ -77,8 +77,8 @@ static int32_t living_threads(void)
     return count;
 }
 
-/* A team of this size runs, and OpenMP keeps its threads for the next run. Those of a larger team before
- * it may live on. */
+/* A team of this size runs, and OpenMP keeps its threads for the next run. Those of a larger team
+ * before it may live on. */
 static void check_run(int32_t num_threads)
 {
     problem p = problem_start("relu_backward");

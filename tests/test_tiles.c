@@ -80,7 +80,8 @@ static void check_copy(layout in, layout out, size_t size)
         loop.size[i] = (int64_t)size;
         loop.dims[0].step[i] = both[i].row * (int64_t)size;
         loop.dims[1].step[i] = both[i].column * (int64_t)size;
-        memory[i] = arena_open((size_t)reach(both[i]) * size, i == 0 ? ARENA_AT_START : ARENA_AT_END);
+        memory[i] =
+            arena_open((size_t)reach(both[i]) * size, i == 0 ? ARENA_AT_START : ARENA_AT_END);
         memset(memory[i].bytes, 0, memory[i].size);
         data[i] = (char *)memory[i].bytes + first(both[i]) * (int64_t)size;
     }

@@ -118,8 +118,8 @@ static int32_t model_of(const vjp_op_info *core, dg_compilation *made, int32_t o
     return 0;
 }
 
-/* axis_of - the first dim that rows run along; -1 if there is none. *to_last: they run along all dims
- * from there on. */
+/* axis_of - the first dim that rows run along; -1 if there is none. *to_last: they run along all
+ * dims from there on. */
 static int axis_of(const_dnnl_graph_partition_t partition, int ndims, int *to_last)
 {
     const vjp_op_info *core = partition->core;

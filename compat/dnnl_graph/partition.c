@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition.c - partitions: one operation each, and whether vjp serves it.
  *
- * An operation is served if vjp has an operator of the same name that has the tensors and attributes
- * of the schema, and needs no others. They are matched by name, so the order of either API is its
- * own, and what is optional in vjp may be missing here.
+ * An operation is served if vjp has an operator of the same name that has the tensors and
+ * attributes of the schema, and needs no others. They are matched by name, so the order of either
+ * API is its own, and what is optional in vjp may be missing here.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -72,8 +72,8 @@ const dg_schema *dg_schema_of(dnnl_graph_op_kind_t kind);
 const dg_tensor_schema *dg_schema_tensor(const dg_schema *schema, int is_output, size_t index);
 int dg_schema_takes_count(const dg_schema *schema, int is_output, size_t count);
 
-/* dg_schema_attr - the attribute that a caller may set under that id. dg_attr_is_passed - whether vjp
- * gets it. */
+/* dg_schema_attr - the attribute that a caller may set under that id. dg_attr_is_passed - whether
+ * vjp gets it. */
 const dg_attr_schema *dg_schema_attr(const dg_schema *schema, dnnl_graph_op_attr_t id);
 int dg_attr_is_passed(const dg_attr_schema *attr);
 

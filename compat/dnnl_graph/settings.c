@@ -6,7 +6,8 @@
  */
 #include "internal.h"
 
-#define MAX_MIB (SIZE_MAX >> 20) /* capacities are counted in bytes by libraries that have a cache */
+#define MAX_MIB \
+    (SIZE_MAX >> 20) /* capacities are counted in bytes by libraries that have a cache */
 
 /* ---- floating-point mode and messages ----------------------------------------------------- */
 

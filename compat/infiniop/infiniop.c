@@ -15,8 +15,9 @@
 #define MAX_TENSORS 6       /* of infiniop's operators */
 #define MAX_VJP_TENSORS 16  /* of vjp's, which may have optional ones beside */
 
-/* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. If `halves`
- * is set, the last two tensors are halves of the last argument; if `last_optional` is, it may be NULL. */
+/* A row of ops.def: vjp's operator, and its tensors in the order of infiniop's arguments. If
+ * `halves` is set, the last two tensors are halves of the last argument; if `last_optional` is, it
+ * may be NULL. */
 struct op {
     const char *name;
     int ntensors, halves, last_optional;

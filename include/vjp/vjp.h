@@ -59,7 +59,7 @@ typedef enum vjp_status {
     VJP_BAD_OP = 2,        /* no operator of that name */
     VJP_BAD_ATTRIBUTE = 3, /* unknown, missing, given twice, of the wrong type, out of range */
     VJP_BAD_DTYPE = 4,     /* unknown, or not a combination the operator takes */
-    VJP_BAD_SHAPE = 5,     /* ranks or dims that do not fit together, a negative dim, over 12 dims */
+    VJP_BAD_SHAPE = 5, /* ranks or dims that do not fit together, a negative dim, over 12 dims */
     VJP_BAD_STRIDES = 6,   /* an output with two indices on one address */
     VJP_BAD_ALIAS = 7,     /* an output overlaps another tensor other than exactly */
     VJP_BAD_ALIGNMENT = 8, /* a data pointer is not a multiple of its element size */
@@ -70,7 +70,8 @@ typedef enum vjp_status {
     VJP_DEVICE_ERROR = 13  /* the device reported an error: vjp_context_error names it */
 } vjp_status;
 
-/* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other number. */
+/* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other number.
+ * */
 VJP_API const char *vjp_status_string(vjp_status status);
 
 /* A reason is one sentence that names the tensor and the dim ("diff_dst: dim 1 is 7, src has 5").
@@ -393,10 +394,10 @@ typedef enum vjp_tensor_flags {
  * CHOICE: selects between two formulas. FLAG: switches a detail of one.
  * CONSTANT: a number in the formula.
  * AXIS: the dim that rows run along. AXES: the first of the dims, up to the last, that they do.
- * FORMAT: where the channels are. CHANNELS: if 0, FORMAT does not apply, and a 1-D parameter is aligned
- * with the last dim.
- * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. LENIENT: if 1, so are
- * rows whose label is not in range. */
+ * FORMAT: where the channels are. CHANNELS: if 0, FORMAT does not apply, and a 1-D parameter is
+ * aligned with the last dim.
+ * CAUSAL: rows end at the diagonal. IGNORED: the label of rows that are left out. LENIENT: if 1, so
+ * are rows whose label is not in range. */
 typedef enum vjp_attr_role {
     VJP_ROLE_HINT = 1,
     VJP_ROLE_CHOICE = 2,

@@ -53,8 +53,8 @@ static int read_operator(operator *op, const vjp_op_info *info)
     op->ntensors = info->ninputs + info->noutputs;
     op->axis = -1;
     if (op->ntensors > MAX_TENSORS || info->nattrs > MAX_ATTRS) {
-        PyErr_Format(PyExc_RuntimeError, "%s has more tensors or attributes than vjp._core can take",
-                     info->name);
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s has more tensors or attributes than vjp._core can take", info->name);
         return -1;
     }
     for (int i = 0; i < op->ntensors; i++) {

@@ -166,11 +166,12 @@ static bool read_buffers(request *request, const vjp_op_info *op, const XLA_FFI_
 {
     int64_t nbuffers = frame->args.size + frame->rets.size, i = 0;
     char *rest = NULL;
-    for (char *name = strtok_r(request->given, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+    for (char *name = strtok_r(request->given, " ", &rest); name;
+         name = strtok_r(NULL, " ", &rest)) {
         if (i == nbuffers)
             return false;
-        const XLA_FFI_Buffer *buffer = i < frame->args.size ? frame->args.args[i]
-                                                            : frame->rets.rets[i - frame->args.size];
+        const XLA_FFI_Buffer *buffer =
+            i < frame->args.size ? frame->args.args[i] : frame->rets.rets[i - frame->args.size];
         if (!read_buffer(request, op, vjp_op_tensor_index(op, name), buffer))
             return false;
         i++;
@@ -189,8 +190,9 @@ static XLA_FFI_Error *read_request(const XLA_FFI_CallFrame *frame, request *requ
     if (!op)
         return refuse(frame, "vjp: there is no operator of that name");
     if (!read_buffers(request, op, frame))
-        return refuse(frame, "vjp: the buffers are not those of the attribute 'tensors', or a dtype "
-                             "or a rank is not supported");
+        return refuse(frame,
+                      "vjp: the buffers are not those of the attribute 'tensors', or a dtype "
+                      "or a rank is not supported");
     return NULL;
 }
 
@@ -216,9 +218,12 @@ static vjp_status get_context(_Atomic(vjp_context *) *slot, const vjp_context_op
 static bool is_work(XLA_FFI_CallFrame *frame)
 {
     if (frame->extension_start && frame->extension_start->type == XLA_FFI_Extension_Metadata) {
-        XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)frame->extension_start)->metadata;
-        metadata->api_version.major_version = frame->api ? frame->api->api_version.major_version : 0;
-        metadata->api_version.minor_version = frame->api ? frame->api->api_version.minor_version : 1;
+        XLA_FFI_Metadata *metadata =
+            ((XLA_FFI_Metadata_Extension *)frame->extension_start)->metadata;
+        metadata->api_version.major_version =
+            frame->api ? frame->api->api_version.major_version : 0;
+        metadata->api_version.minor_version =
+            frame->api ? frame->api->api_version.minor_version : 1;
         metadata->traits = 0; /* not for command buffers: a workspace would be reused */
         return false;
     }

@@ -2,8 +2,8 @@
 /* jax_threads.c - the library's parallel-for on XLA's thread pool.
  *
  * Helpers and the caller take tasks from one counter. The caller waits only for tasks that are
- * running, so that a pool without a free thread cannot block it. A helper may come when all is done:
- * the job is counted by reference. */
+ * running, so that a pool without a free thread cannot block it. A helper may come when all is
+ * done: the job is counted by reference. */
 #include "jax_ffi.h"
 
 #include <sched.h>

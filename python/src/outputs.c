@@ -31,7 +31,8 @@ static const array *gradient_of(const call *call, int i)
 static int sibling_of(const call *call, int i)
 {
     int sibling = i - 1;
-    while (sibling >= call->op->info->ninputs && info_of(call, sibling)->shape_rule != VJP_SHAPE_PARAM)
+    while (sibling >= call->op->info->ninputs &&
+           info_of(call, sibling)->shape_rule != VJP_SHAPE_PARAM)
         sibling--;
     bool is_param = info_of(call, i)->shape_rule == VJP_SHAPE_PARAM;
     return is_param && sibling >= call->op->info->ninputs ? sibling : -1;
@@ -192,7 +193,8 @@ static int choose_outputs(const call *call, PyObject *out, PyObject *want, unsig
         *wanted = default_outputs(call);
     for (int i = 0; i < info->noutputs && out; i++) {
         int tensor = info->ninputs + i;
-        bool given = out_item(out, i), optional = info_of(call, tensor)->flags & VJP_TENSOR_OPTIONAL;
+        bool given = out_item(out, i),
+             optional = info_of(call, tensor)->flags & VJP_TENSOR_OPTIONAL;
         if (want && given && !(*wanted >> tensor & 1)) {
             PyErr_Format(PyExc_ValueError, "%s: %s is in out, but not in want", info->name,
                          info_of(call, tensor)->name);

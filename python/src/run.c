@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - compute, on the device of the arrays, without the GIL unless it is a matter of microseconds.
+/* run.c - compute, on the device of the arrays, without the GIL unless it is a matter of
+ * microseconds.
  *
  * On the CPU one context serves all calls. On CUDA there is one per device; a plan is queued on the
  * framework's stream and destroyed, and nothing waits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xla_ffi.h - what jax_ffi.c uses of XLA's foreign function interface, whose structs only ever grow.
- * Names, layouts and values are XLA's; tests/with_jax/test_xla_ffi.py compares them with the header
- * that jaxlib installs. */
+/* xla_ffi.h - what jax_ffi.c uses of XLA's foreign function interface, whose structs only ever
+ * grow. Names, layouts and values are XLA's; tests/with_jax/test_xla_ffi.py compares them with the
+ * header that jaxlib installs. */
 #ifndef VJPY_XLA_FFI_H
 #define VJPY_XLA_FFI_H
 

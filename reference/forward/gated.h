@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gated.h - units that multiply one input by an activation of another. Part of forward.h. */
 
-/* min(a, limit) and max(a, -limit), which are constants from there on; a limit of 0 keeps the sign of
- * a. NaN has a gradient of NaN. */
+/* min(a, limit) and max(a, -limit), which are constants from there on; a limit of 0 keeps the sign
+ * of a. NaN has a gradient of NaN. */
 static dual end_at(dual a, double limit)
 {
     return number_value(a.value) == limit ? constant(a.value) : plain(limit);
@@ -31,8 +31,8 @@ static dual swiglu(const scene *s)
 static dual glu(const scene *s) { return multiply(sigmoid(s), s->in[1]); }
 static dual geglu(const scene *s) { return multiply(gelu_of_src(s), s->in[1]); }
 
-/* Left of 0 the gradients are those of a constant; the value is that of the product. NaN has a gradient
- * as a factor, and none of its own. */
+/* Left of 0 the gradients are those of a constant; the value is that of the product. NaN has a
+ * gradient as a factor, and none of its own. */
 static dual reglu(const scene *s)
 {
     if (isnan(s->x[0]))

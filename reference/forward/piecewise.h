@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* piecewise.h - operators made of straight pieces, roots and quotients. Part of forward.h.
  *
- * The result of NaN is a NaN that does not depend on the input, where docs/operators/ states a gradient
- * of +0. Numbers that pieces are chosen by are as the library's compute type has them. */
+ * The result of NaN is a NaN that does not depend on the input, where docs/operators/ states a
+ * gradient of +0. Numbers that pieces are chosen by are as the library's compute type has them. */
 
 /* What is left where no comparison holds: a constant, or NaN. */
-static dual otherwise(const scene *s, double value) { return plain(isnan(s->x[0]) ? s->x[0] : value); }
+static dual otherwise(const scene *s, double value)
+{
+    return plain(isnan(s->x[0]) ? s->x[0] : value);
+}
 
 static dual relu(const scene *s) { return s->x[0] > 0 ? s->in[0] : otherwise(s, 0); }
 

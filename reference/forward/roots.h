@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots.h - slopes next to the places where they change their sign, in long double. Part of forward.h.
+/* roots.h - slopes next to the places where they change their sign, in long double. Part of
+ * forward.h.
  *
- * There a slope is a sum of terms that cancel, and a long double has no digits to spare beside f64's.
- * With x = root + t the terms that cancel at t = 0 are removed algebraically: what is left are t
- * and expm1 of multiples of it. The roots are known to 128 bits, so t is right to the last digit.
+ * There a slope is a sum of terms that cancel, and a long double has no digits to spare beside
+ * f64's. With x = root + t the terms that cancel at t = 0 are removed algebraically: what is left
+ * are t and expm1 of multiples of it. The roots are known to 128 bits, so t is right to the last
+ * digit.
  */
 
 typedef struct slope_root {
@@ -28,7 +30,8 @@ static long double silu_slope_at(long double t)
     return e * (t + c * expm1l(t)) / (sum * sum);
 }
 
-/* e^x * w / (e^2x + 2 e^x + 2)^2, w = e^3x + 4 e^2x + (4x + 6) e^x + 4 (x + 1); w vanishes at the root. */
+/* e^x * w / (e^2x + 2 e^x + 2)^2, w = e^3x + 4 e^2x + (4x + 6) e^x + 4 (x + 1); w vanishes at the
+ * root. */
 static const slope_root mish_root = { -0x98a19606896c21bfp-63L, -0xc64553688413b82fp-129L };
 
 static long double mish_slope_at(long double t)
@@ -52,7 +55,8 @@ static long double gelu_tanh_slope_at(long double t)
 }
 
 /* Phi(x) + x phi(x). With phi(x) = phi(root) e^q, q = -root t - t^2 / 2, x phi(x) grows by
- * phi(root) (t e^q + root (e^q - 1)), and Phi by phi(root) times the integral of e^q, term by term. */
+ * phi(root) (t e^q + root (e^q - 1)), and Phi by phi(root) times the integral of e^q, term by term.
+ * */
 static const slope_root gelu_root = { -0xc07568cbf8059eecp-64L, -0xc59d39a92be9a2b5p-131L };
 
 static long double gelu_slope_at(long double t)
@@ -69,7 +73,8 @@ static long double gelu_slope_at(long double t)
 }
 
 /* y, a function of x with y' = slope(t) near the root of the slope; elsewhere y as it is. */
-static dual about_root(dual y, dual x, slope_root root, long double a, long double (*slope)(long double))
+static dual about_root(dual y, dual x, slope_root root, long double a,
+                       long double (*slope)(long double))
 {
     if (NUMBER_HAS_SPARE_DIGITS)
         return y;

@@ -60,8 +60,8 @@ static dual one_and_log_softmax(const scene *s)
     return plain(1 + (double)fabsl(number_value(log_softmax(s).value)));
 }
 
-/* From dst of log_softmax: scale * src, which may have any constant added, as if its exponentials had a
- * sum of 1. */
+/* From dst of log_softmax: scale * src, which may have any constant added, as if its exponentials
+ * had a sum of 1. */
 static dual exponent_of_log(const scene *s)
 {
     return chain(number_from(s->x[1]), s->in[1], number_from(real_of(s, "scale")));
@@ -82,7 +82,8 @@ static dual logit(const scene *s) { return s->in[0]; }
 
 static dual weight_of(const scene *s) { return given(s, 2) ? s->in[2] : plain(1); }
 
-/* exp(x - most). Where all logits are -inf, so is the logarithm of their sum, which has no slope. */
+/* exp(x - most). Where all logits are -inf, so is the logarithm of their sum, which has no slope.
+ * */
 static dual relative_exponential(const scene *s, dual x)
 {
     if (number_value(s->most.value) == -INFINITY && number_value(x.value) == -INFINITY)

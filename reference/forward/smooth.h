@@ -12,7 +12,8 @@ static dual exponential_of(number a, dual x)
     return chain(e, x, number_multiply(a, e));
 }
 
-/* 1 / (1 + exp(-a * x)). Both pieces are the logistic function; each is accurate on its own side of 0. */
+/* 1 / (1 + exp(-a * x)). Both pieces are the logistic function; each is accurate on its own side of
+ * 0. */
 static dual logistic(number a, dual x)
 {
     dual one = plain(1);
@@ -83,7 +84,8 @@ static dual tangent_by_either(const scene *s)
     return from_dst(s) ? chain(y.value, y, slope) : tangent(s);
 }
 
-/* x - tanh(x). Near 0 by tanh's continued fraction: x * f / (1 + f), f = x^2 / (3 + x^2 / (5 + ...)). */
+/* x - tanh(x). Near 0 by tanh's continued fraction: x * f / (1 + f), f = x^2 / (3 + x^2 / (5 +
+ * ...)). */
 static dual tangent_shrunk(const scene *s)
 {
     dual x = s->in[0], y = tangent(s);
@@ -132,8 +134,8 @@ static dual elu_by_either(const scene *s)
 
 /* ---- units that weigh x by a share of 1 --------------------------------------------------- */
 
-/* At infinity, of what weighs x by a share of 1 on the right and of 0 on the left: x, or 0 from the side
- * of x with a slope that is 0 from below. */
+/* At infinity, of what weighs x by a share of 1 on the right and of 0 on the left: x, or 0 from the
+ * side of x with a slope that is 0 from below. */
 static dual at_infinity(dual x, int right)
 {
     if (right)
@@ -164,7 +166,8 @@ static dual gelu_erf(dual x)
     return about_root(multiply(x, share), x, gelu_root, 1, gelu_slope_at);
 }
 
-/* x * sigmoid(v), v = sqrt(8 / pi) * (x + 0.044715 x^3). The rounding of v costs its size in ULP. */
+/* x * sigmoid(v), v = sqrt(8 / pi) * (x + 0.044715 x^3). The rounding of v costs its size in ULP.
+ * */
 static dual gelu_tanh(dual x)
 {
     number eight = number_from(8), k = number_root(number_divide(eight, number_pi()));

@@ -9,16 +9,17 @@
 
 /* ---- what is given ------------------------------------------------------------------------ */
 
-/* Is `value` one of the words of "NCX|NXC"? */
-static bool is_choice(const char *choices, const char *value)
+/* The number of a word among those of "NCX|NXC", from 0; -1 if it is none of them. */
+static int32_t word_number(const char *choices, const char *value)
 {
     size_t length = strlen(value);
-    for (const char *word = choices; word; word = strchr(word, '|')) {
+    int32_t number = 0;
+    for (const char *word = choices; word; word = strchr(word, '|'), number++) {
         word += *word == '|';
         if (length == strcspn(word, "|") && strncmp(word, value, length) == 0)
-            return true;
+            return number;
     }
-    return false;
+    return -1;
 }
 
 static const char *type_name(vjp_attr_type type)
@@ -40,7 +41,7 @@ static vjp_status check_attr_value(const vjp_attr_info *info, const vjp_attr *at
     if (attr->type == VJP_ATTR_STR && !attr->value.str)
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "attribute %s: the string is NULL",
                            info->name);
-    if (attr->type == VJP_ATTR_STR && !is_choice(info->choices, attr->value.str))
+    if (attr->type == VJP_ATTR_STR && word_number(info->choices, attr->value.str) < 0)
         return vjpi_refuse(reason, VJP_BAD_ATTRIBUTE, "attribute %s: '%.32s' is not one of %s",
                            info->name, attr->value.str, info->choices);
     return VJP_OK;
@@ -103,23 +104,13 @@ static vjp_status check_axis(vjpi_call *call, const vjp_attr_info *info, int64_t
     return VJP_OK;
 }
 
-/* The number of a word among those of "rstd|variance", from 0. */
-static int32_t word_number(const vjp_attr_info *info, const char *word)
-{
-    int32_t number = 0;
-    size_t length = strlen(word);
-    for (const char *at = info->choices; strncmp(at, word, length) != 0 || strcspn(at, "|") != length;
-         at += strcspn(at, "|") + 1)
-        number++;
-    return number;
-}
-
 /* What an attribute means for the call, apart from shapes. */
 static vjp_status apply_attr(int32_t a, const vjp_attr *value, bool given, vjpi_call *call,
                              vjpi_reason reason)
 {
     const vjp_attr_info *info = &call->op->attrs[a];
-    int32_t word = value->type == VJP_ATTR_STR ? word_number(info, value->value.str) : 0;
+    int32_t word =
+        value->type == VJP_ATTR_STR ? word_number(info->choices, value->value.str) : 0;
     bool set = value->type == VJP_ATTR_STR    ? word > 0
                : value->type == VJP_ATTR_F64  ? value->value.f64 != info->default_value.value.f64
                : value->type == VJP_ATTR_BOOL ? value->value.b != 0

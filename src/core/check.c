@@ -225,7 +225,8 @@ static vjp_status check_row_tensor(vjpi_call *call, int32_t i, vjpi_reason reaso
         int64_t expected = along ? 1 : call->shape[d];
         if (row->shape[s] != expected && along)
             return vjpi_refuse(reason, VJP_BAD_SHAPE,
-                               "%s: dim %" PRId32 " is %" PRId64 ", not 1: the rows of %s run along it",
+                               "%s: dim %" PRId32 " is %" PRId64
+                               ", not 1: the rows of %s run along it",
                                name, s, row->shape[s], data);
         if (row->shape[s] != expected)
             return vjpi_refuse(reason, VJP_BAD_SHAPE,

@@ -27,15 +27,17 @@ vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *
         return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
                            "%s: struct_size is %zu, at least %zu is needed", name, size, least);
     if (size > MOST_STRUCT) /* garbage: reading that far could fault */
-        return vjpi_refuse(reason, VJP_BAD_ARGUMENT, "%s: struct_size is %zu, at most %d is allowed",
-                           name, size, MOST_STRUCT);
+        return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
+                           "%s: struct_size is %zu, at most %d is allowed", name, size,
+                           MOST_STRUCT);
     memset(to, 0, to_size);
     memcpy(to, from, size < to_size ? size : to_size);
     for (size_t i = to_size; i < size; i++)
         if (((const unsigned char *)from)[i] != 0)
-            return vjpi_refuse(reason, VJP_BAD_ARGUMENT,
-                               "%s: byte %zu is set, but this library knows %zu bytes of the struct",
-                               name, i, to_size);
+            return vjpi_refuse(
+                reason, VJP_BAD_ARGUMENT,
+                "%s: byte %zu is set, but this library knows %zu bytes of the struct", name, i,
+                to_size);
     return VJP_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpmode.h - the floating-point mode that results are computed in: round to nearest, subnormals
- * kept, no traps. Each task, and plan creation where it computes constants, enters it and restores the
- * caller's mode afterwards. */
+ * kept, no traps. Each task, and plan creation where it computes constants, enters it and restores
+ * the caller's mode afterwards. */
 #ifndef VJPI_FPMODE_H
 #define VJPI_FPMODE_H
 

@@ -34,7 +34,8 @@ typedef struct vjpi_op {
     bool keeps;                               /* it has a KEEP */
     bool indexed;                             /* the formula uses the position along the axis */
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
-    /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold. */
+    /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold.
+     * */
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
     bool has_lookup; /* a table may replace the formula for 16-bit data */
 } vjpi_op;
@@ -79,8 +80,8 @@ void vjpi_context_retain(vjp_context *ctx);
 vjp_status vjpi_default_context(vjp_context **ctx, vjpi_reason reason);
 
 /* Copy a caller's struct that may be older or newer than ours; `size` is its struct_size. Fields
- * that it lacks are 0 here; fields unknown to us must be 0 there. Refuses less than `least` and more
- * than 4096 bytes. */
+ * that it lacks are 0 here; fields unknown to us must be 0 there. Refuses less than `least` and
+ * more than 4096 bytes. */
 vjp_status vjpi_copy_struct(void *to, size_t to_size, size_t least, const void *from, size_t size,
                             const char *name, vjpi_reason reason);
 

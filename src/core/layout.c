@@ -39,7 +39,8 @@ double vjpi_workspace_limit(const vjpi_call *call)
 
 /* A constant and its rounding error. Any NaN becomes the one that the lanes expect. Out of line, so
  * that no rounding moves out of the mode it is to be done in. */
-static __attribute__((noinline)) void set_constant(double exact, int32_t slot, size_t compute_size, void *constants)
+static __attribute__((noinline)) void set_constant(double exact, int32_t slot, size_t compute_size,
+                                                   void *constants)
 {
     float narrow = isnan(exact) ? NAN : (float)exact;
     double wide = isnan(exact) ? (double)NAN : exact;
@@ -113,8 +114,8 @@ static void merge(vjpi_loop *loop)
     loop->ndim = loop->ndim > 0 ? kept + 1 : 0;
 }
 
-/* The operand that the loop's order follows. Sums must not change with an output that the caller may
- * leave out: where there are any, it is one that is always there. */
+/* The operand that the loop's order follows. Sums must not change with an output that the caller
+ * may leave out: where there are any, it is one that is always there. */
 static int32_t leading_operand(const vjpi_call *call)
 {
     for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {

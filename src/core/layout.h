@@ -23,8 +23,8 @@ typedef struct vjpi_loop {
 
 /* The loop of a valid call without empty tensors. Operands are the tensors; omitted ones have steps
  * of 0. dense_rows: row tensors are dense arrays of the compute type instead, followed by one for
- * each row value and ROWLET. A causal call has one more operand, whose byte offset counts the position of a
- * row. */
+ * each row value and ROWLET. A causal call has one more operand, whose byte offset counts the
+ * position of a row. */
 void vjpi_layout(const vjpi_call *call, bool dense_rows, vjpi_loop *loop);
 
 /* The loop over its rows: the row tensors (the others have steps of 0), a dense array of the

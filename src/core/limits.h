@@ -12,11 +12,12 @@
 #define VJPI_MAX_VALUES 6 /* that all passes leave for a row */
 #define VJPI_MAX_LETS 6   /* ROWLETs */
 
-/* Tensors, row values, ROWLETs and what is kept or, in a loop, where a row is among its neighbours. */
+/* Tensors, row values, ROWLETs and what is kept or, in a loop, where a row is among its neighbours.
+ * */
 #define VJPI_MAX_OPERANDS (VJPI_MAX_TENSORS + VJPI_MAX_VALUES + VJPI_MAX_LETS + 1)
 
-/* The constants that a formula uses: its attributes, the DERIVED numbers, the length of the axis, and
- * the errors of rounding all but the last to the compute type. */
+/* The constants that a formula uses: its attributes, the DERIVED numbers, the length of the axis,
+ * and the errors of rounding all but the last to the compute type. */
 #define VJPI_DERIVED_SLOTS VJPI_MAX_ATTRS
 #define VJPI_COUNT_SLOT (VJPI_DERIVED_SLOTS + VJPI_MAX_DERIVED)
 #define VJPI_LOW_SLOTS (VJPI_COUNT_SLOT + 1)
@@ -27,8 +28,8 @@
 #define VJPI_ATTR_FACTS 16
 #define VJPI_IS_KEPT (1u << 15) /* the value of KEEP is read from its buffer */
 
-/* What a pass makes, as one number: how many values it leaves for a row, whether they are maxima, how
- * many ROWLETs precede it, and whether it makes the value of KEEP. */
+/* What a pass makes, as one number: how many values it leaves for a row, whether they are maxima,
+ * how many ROWLETs precede it, and whether it makes the value of KEEP. */
 #define VJPI_MAXIMUM 16
 #define VJPI_LET 64
 #define VJPI_KEEP 1024

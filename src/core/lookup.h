@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookup.h - a context's tables of what formulas make of each of the 65,536 values of a 16-bit input.
+/* lookup.h - a context's tables of what formulas make of each of the 65,536 values of a 16-bit
+ * input.
  *
- * The first plan that needs a table makes it; later plans find it, and runs only read it. No lock is
- * needed, and none can be left locked in a forked child: a finished table is put into a free place
- * by one atomic exchange, places are never emptied, and the thread that comes second takes what is
- * there. */
+ * The first plan that needs a table makes it; later plans find it, and runs only read it. No lock
+ * is needed, and none can be left locked in a forked child: a finished table is put into a free
+ * place by one atomic exchange, places are never emptied, and the thread that comes second takes
+ * what is there. */
 #ifndef VJPI_LOOKUP_H
 #define VJPI_LOOKUP_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module.c - load the CUDA backend, so that the library itself does not depend on CUDA.
  *
- * Only the folder that this library itself was loaded from is searched, so that no other file of that
- * name is picked up, and a module of another version or table is refused. The module stays loaded: its
- * kernels may be running. In a static build there is no such folder, and no module. */
+ * Only the folder that this library itself was loaded from is searched, so that no other file of
+ * that name is picked up, and a module of another version or table is refused. The module stays
+ * loaded: its kernels may be running. In a static build there is no such folder, and no module. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>

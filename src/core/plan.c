@@ -109,10 +109,10 @@ static vjp_status check_aliases(const vjp_plan *plan, char *const *data, vjpi_re
         for (int32_t j = 0; j < i; j++) {
             vjpi_answer shared = overlap_of(plan, i, j, data[i], data[j]);
             if (shared != VJPI_NO)
-                return vjpi_refuse(reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
-                                   shared == VJPI_YES ? "overlaps" : "may overlap",
-                                   name_of(plan, j),
-                                   j < ninputs ? " other than in place" : ", which is an output too");
+                return vjpi_refuse(
+                    reason, VJP_BAD_ALIAS, "%s: %s %s%s", name_of(plan, i),
+                    shared == VJPI_YES ? "overlaps" : "may overlap", name_of(plan, j),
+                    j < ninputs ? " other than in place" : ", which is an output too");
         }
     return VJP_OK;
 }

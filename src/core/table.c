@@ -76,10 +76,12 @@ enum {
 #define ALL_DTYPES (1u << VJP_F64 | 1u << VJP_F32 | NARROW_DTYPES)
 #define ULP_ROW(output, choice, dtypes, any, one, text) \
     { sizeof(vjp_bound_info), #output, choice, dtypes, any, one, 0, NULL, text },
-#define ULP(output, choice, half, f32, f32_one, f64, f64_one)                                \
-    ULP_ROW(output, choice, NARROW_DTYPES, half, half, #half " ULP")                         \
-    ULP_ROW(output, choice, 1u << VJP_F32, f32, f32_one, #f32 " ULP, " #f32_one " for a gradient of 1") \
-    ULP_ROW(output, choice, 1u << VJP_F64, f64, f64_one, #f64 " ULP, " #f64_one " for a gradient of 1")
+#define ULP(output, choice, half, f32, f32_one, f64, f64_one)        \
+    ULP_ROW(output, choice, NARROW_DTYPES, half, half, #half " ULP") \
+    ULP_ROW(output, choice, 1u << VJP_F32, f32, f32_one,             \
+            #f32 " ULP, " #f32_one " for a gradient of 1")           \
+    ULP_ROW(output, choice, 1u << VJP_F64, f64, f64_one,             \
+            #f64 " ULP, " #f64_one " for a gradient of 1")
 #define VALUE_ULP(output, choice, half, f32, f64)                                            \
     ULP_ROW(output, choice, NARROW_DTYPES, half, half, #half " ULP")                         \
     ULP_ROW(output, choice, 1u << VJP_F32, f32, f32, #f32 " ULP")                            \

@@ -28,7 +28,8 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
     vjpi_cpu_context *state = (vjpi_cpu_context *)(void *)ctx->state;
     vjp_status status;
     if (ctx->options.device_id != 0)
-        return vjpi_refuse(reason, VJP_NO_DEVICE, "options: device_id must be 0 for the CPU, not %d",
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "options: device_id must be 0 for the CPU, not %d",
                            (int)ctx->options.device_id);
     if ((status = cap_isa("options: isa", ctx->options.isa, state, reason)) != VJP_OK ||
         (status = cap_isa("VJP_ISA", getenv("VJP_ISA"), state, reason)) != VJP_OK)

@@ -37,7 +37,8 @@ static inline V root(V a) { return _mm512_sqrt_pd(a); }
 static inline V with_sign(V a, V s)
 {
     __m512i sign = _mm512_set1_epi64(INT64_MIN);
-    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(sign, _mm512_castpd_si512(s), _mm512_castpd_si512(a), 0xca));
+    return _mm512_castsi512_pd(
+        _mm512_ternarylogic_epi64(sign, _mm512_castpd_si512(s), _mm512_castpd_si512(a), 0xca));
 }
 
 static inline V split_exponent(V a, V *z)
@@ -86,7 +87,8 @@ static inline V root(V a) { return _mm512_sqrt_ps(a); }
 static inline V with_sign(V a, V s)
 {
     __m512i sign = _mm512_set1_epi32(INT32_MIN);
-    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(sign, _mm512_castps_si512(s), _mm512_castps_si512(a), 0xca));
+    return _mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(sign, _mm512_castps_si512(s), _mm512_castps_si512(a), 0xca));
 }
 
 static inline V split_exponent(V a, V *z)

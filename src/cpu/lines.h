@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines.h - the three loops over one row of a tile, and over its rows. Part of loops.c.
+/* lines.h - the loops over one row of a tile, and over its rows. Part of loops.c.
  *
  *   map      out[i] = formula(in...[i])
  *   along    the same, and sums[row] += the row's terms
- *   across   the same, and sums[column] += the column's terms
+ *   across   the same, and sums[column] += the column's terms: across.h
  *
  * An element's place in a sum depends only on its index in the tile: there are BLOCK partial sums,
  * whatever the vector width. Nothing outside [0, n) is read or written. */
@@ -23,8 +23,8 @@ typedef struct line {
 } line;
 
 /* Buffers for repeated operands, one block each. They are separate from the line, whose pointers
- * can then stay in registers while data is stored. Only long formulas have more operands than this, and
- * of row operands these need no copies: needs_copies. */
+ * can then stay in registers while data is stored. Only long formulas have more operands than this,
+ * and of row operands these need no copies: needs_copies. */
 enum { COPY_SIZE = BLOCK * sizeof(T), COPIES = VJPI_MAX_TENSORS + 2 };
 
 /* Replicate one element BLOCK times, eight bytes at a time, so that a repeated operand is loaded
@@ -170,7 +170,8 @@ INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff
                       (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
 }
 
-/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p % PAIRS]. */
+/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p % PAIRS].
+ * */
 INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
                        ptrdiff_t n, bool non_temporal, VV *sums)
 {
@@ -413,254 +414,5 @@ INLINE void along_body(use u, const vjpi_tile *tile)
             along_line(u, tile, &l, n, false, total);
         for (int i = 0; i < term_count(u); i++)
             sums[i * tile->rows + row] = combined_two(u, sums[i * tile->rows + row], total[i]);
-    }
-}
-
-/* One pair in each of `rows` rows: its terms are added to the sums of their columns, top to bottom.
- * Column c of sum i is at [i * n + c], except that whole pairs keep their register order until
- * order_sums. */
-INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T *sums,
-                        ptrdiff_t at, ptrdiff_t some, bool non_temporal)
-{
-    VV terms[VJPI_MAX_SUMS], sum[VJPI_MAX_SUMS];
-    const int nterms = term_count(u);
-    for (int i = 0; i < nterms; i++)
-        sum[i] = some ? load_some_T(sums + i * tile->n + at, some) : LOAD_T(sums + i * tile->n + at);
-    UNROLL
-    for (int row = 0; row < rows; row++) {
-        line below = *l;
-        below.row += row;
-        EVERY
-        for (int i = 0; i < operand_count(u); i++)
-            if (row > 0 && (is_read(u, i) || is_written(u, i)))
-                below.data[i] += row * tile->row_step[i];
-        line_pair(u, tile, &below, at, some, non_temporal, terms);
-        for (int i = 0; i < nterms; i++)
-            sum[i] = combined_pair(u, sum[i], terms[i]);
-    }
-    for (int i = 0; i < nterms; i++) {
-        if (some)
-            store_some_T(sums + i * tile->n + at, sum[i], some);
-        else
-            STORE_T(sums + i * tile->n + at, sum[i]);
-    }
-}
-
-/* The same for a long formula: a block of columns. */
-INLINE void across_block(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, T *sums,
-                         ptrdiff_t n, bool non_temporal)
-{
-    VV block[VJPI_MAX_SUMS][PAIRS];
-    for (int i = 0; i < term_count(u); i++)
-        for (ptrdiff_t at = 0; at < n; at += PAIR)
-            block[i][at / PAIR] = n - at < PAIR ? load_some_T(sums + i * tile->n + at, n - at)
-                                                : LOAD_T(sums + i * tile->n + at);
-    line_heavy(u, tile, l, rows, n, non_temporal, block[0]);
-    for (int i = 0; i < term_count(u); i++)
-        for (ptrdiff_t at = 0; at < n; at += PAIR) {
-            if (n - at < PAIR)
-                store_some_T(sums + i * tile->n + at, block[i][at / PAIR], n - at);
-            else
-                STORE_T(sums + i * tile->n + at, block[i][at / PAIR]);
-        }
-}
-
-INLINE void across_lines(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, bool non_temporal)
-{
-    T *sums = tile->sums;
-    ptrdiff_t n = tile->n;
-    if (u.heavy) {
-        for (; n > 0; n -= BLOCK, sums += BLOCK) {
-            across_block(u, tile, l, rows, sums, n < BLOCK ? n : BLOCK, non_temporal && n >= BLOCK);
-            line_move(u, l, BLOCK);
-        }
-        return;
-    }
-    for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
-        for (ptrdiff_t row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
-            for (int i = 0; i < u.op->nin; i++)
-                if (role_of(u, i) == VJPI_ELEMENTS)
-                    fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
-                                size_of(u, tile, i));
-        UNROLL
-        for (int p = 0; p < PAIRS; p++)
-            across_pair(u, tile, l, (int)rows, sums, p * PAIR, 0, non_temporal);
-        line_move(u, l, BLOCK);
-    }
-    ptrdiff_t at = 0;
-    for (; at + PAIR <= n; at += PAIR)
-        across_pair(u, tile, l, (int)rows, sums, at, 0, false);
-    if (at < n)
-        across_pair(u, tile, l, (int)rows, sums, at, n - at, false);
-}
-
-/* Several rows at once: the sums are loaded and stored less often, and more cache lines are in
- * flight. It pays where rows are not adjacent, unless they are whole pages apart: those would
- * compete for the same few cache sets. */
-INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
-{
-    bool can = is_pass(u) && tile->repeated == 0;
-    for (int i = 0; can && i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ELEMENTS)
-            can = tile->row_step[i] % VJPI_PAGE != 0 &&
-                  (tile->row_step[i] != tile->n * size_of(u, tile, i) || tile->row_step[i] < NARROW);
-    return can;
-}
-
-/* A long formula takes a block of columns through all rows of the tile, unless it stores outputs or
- * has an operand that is repeated along a row and differs from row to row. */
-INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
-{
-    if (!is_pass(u))
-        return false;
-    ONCE
-    for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) && tile->repeated >> i & 1 && tile->row_step[i] != 0)
-            return false;
-    return true;
-}
-
-INLINE void across_body(use u, const vjpi_tile *tile)
-{
-    _Alignas(64) char copies[COPIES * COPY_SIZE];
-    line l;
-    ptrdiff_t row = 0;
-    if (u.heavy && takes_all_rows(u, tile)) {
-        line_begin(u, tile, 0, &l, copies);
-        across_lines(u, tile, &l, tile->rows, false);
-        return;
-    }
-    if (!u.heavy && takes_several_rows(u, tile))
-        for (; row + ROWS <= tile->rows; row += ROWS) {
-            line_begin(u, tile, row, &l, copies);
-            if (tile->non_temporal)
-                across_lines(u, tile, &l, ROWS, true);
-            else
-                across_lines(u, tile, &l, ROWS, false);
-        }
-    for (; row < tile->rows; row++) {
-        line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, l.data);
-        if (u.heavy)
-            across_lines(u, tile, &l, 1, bypass);
-        else if (bypass)
-            across_lines(u, tile, &l, 1, true);
-        else
-            across_lines(u, tile, &l, 1, false);
-    }
-}
-
-/* ---- whole rows --------------------------------------------------------------------------- */
-
-/* Start a line whose row values are already known, without going through memory. */
-INLINE void row_begin(use u, const vjpi_tile *tile, ptrdiff_t row, const T *values, line *l,
-                      char *copies)
-{
-    line_begin(u, tile, row, l, copies);
-    EVERY
-    for (int v = 0; v < u.op->nvalues; v++)
-        l->scalar[u.op->nin + u.op->nout + v] = values[v];
-}
-
-/* The values that pass `part` leaves for a row. */
-INLINE void row_pass(const signature *op, formula *formula, int part, const vjpi_tile *tile,
-                     ptrdiff_t row, bool fetches, T *values, char *copies)
-{
-    const use u = { op, formula, part, true, false, false };
-    T *made = values;
-    line l;
-    if (!(tile->passes >> part & 1))
-        return;
-    for (int p = 0; p < part; p++)
-        made += VJPI_REDUCTIONS(op->passes[p]);
-    ptrdiff_t n = row_length(u, tile, row);
-    row_begin(u, tile, row, values, &l, copies);
-    if (fetches)
-        along_line(u, tile, &l, n, true, made);
-    else
-        along_line(u, tile, &l, n, false, made);
-}
-
-/* Leave the values for PER_ROW outputs. */
-INLINE void store_values(const signature *op, const vjpi_tile *tile, ptrdiff_t row, const T *values)
-{
-    EVERY
-    for (int v = 0; v < op->nvalues; v++) {
-        int i = op->nin + op->nout + v;
-        memcpy(tile->data[i] + row * tile->row_step[i], &values[v], sizeof(T));
-    }
-}
-
-/* Prefetch only for rows that are longer than the amount prefetched at once. */
-INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *tile)
-{
-    _Alignas(64) char copies[COPIES * COPY_SIZE];
-    const use last = { op, formula, op->npasses - 1, true, false, false };
-    uintptr_t next[VJPI_MAX_OPERANDS];
-    bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
-    line l;
-    for (ptrdiff_t row = 0; row < tile->rows; row++) {
-        T values[VJPI_MAX_VALUES] = { 0 };
-        EVERY
-        for (int part = 0; part < VJPI_MAX_PASSES - 1; part++)
-            if (part < op->npasses - 1)
-                row_pass(op, formula, part, tile, row, fetches, values, copies);
-        store_values(op, tile, row, values);
-        ptrdiff_t n = row_length(last, tile, row);
-        row_begin(last, tile, row, values, &l, copies);
-        for (int i = 0; fetches && i < op->nin; i++)
-            next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_bypass(last, tile, l.data))
-            map_line(last, tile, &l, n, false, NULL);
-        else if (fetches)
-            map_line(last, tile, &l, n, true, next);
-        else
-            map_line(last, tile, &l, n, true, NULL);
-        clear_behind(last, tile, row, n);
-    }
-}
-
-/* ---- what a kernel calls ------------------------------------------------------------------ */
-
-/* A long formula is in its block alone: all operators with one share the rest. */
-static __attribute__((noinline)) void along_heavy(const signature *op, int part, bool scalars,
-                                                  const vjpi_tile *tile)
-{
-    along_body((use){ op, NULL, part, scalars, true, true }, tile);
-}
-
-static __attribute__((noinline)) void across_heavy(const signature *op, int part,
-                                                   const vjpi_tile *tile)
-{
-    across_body((use){ op, NULL, part, false, true, true }, tile);
-}
-
-/* A block_function, for one operator and part: of a long formula, and of a short one. */
-INLINE void heavy_rows(const signature *op, formula *formula, int part, const vjpi_tile *tile,
-                       char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,
-                       bool non_temporal, VV *sums)
-{
-    const use u = { op, formula, part, false, true, true };
-    operands o = block_operands(u, tile, data);
-    for (; rows > 0; rows--, start += tile->axis_row) {
-        heavy_line(u, tile, &o, start, n, non_temporal, sums);
-        if (rows > 1)
-            next_row(u, tile, &o);
-    }
-}
-
-INLINE void light_rows(const signature *op, formula *formula, int part, const vjpi_tile *tile,
-                       char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,
-                       bool non_temporal)
-{
-    const use u = { op, formula, part, false, false, false };
-    operands o = block_operands(u, tile, data);
-    for (; rows > 0; rows--, start += tile->axis_row) {
-        if (non_temporal)
-            light_line(u, tile, &o, start, n, true);
-        else
-            light_line(u, tile, &o, start, n, false);
-        if (rows > 1)
-            next_row(u, tile, &o);
     }
 }

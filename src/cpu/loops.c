@@ -2,8 +2,8 @@
 /* loops.c - every kernel of one instruction set and dtype, from ops.def.
  *
  * Compiled once per (ISA, dtype) with VJPI_ISA, VJPI_DTYPE, VJPI_COMPUTE (the type it is computed
- * in) and VJPI_LANES_HEADER. The bodies (pair.h, lines.h) are plain functions over lanes; each
- * kernel is one of them inlined with its formula and its counts as constants. */
+ * in) and VJPI_LANES_HEADER. The bodies (pair.h, lines.h and those after it) are plain functions
+ * over lanes; each kernel is one of them inlined with its formula and its counts as constants. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
  * numbers are constant; ONCE: no unrolling. */
 #if defined(__clang__)
 #define ONCE _Pragma("clang loop unroll(disable)")
-#pragma clang diagnostic ignored "-Wpass-failed" /* loops that are already gone cannot be unrolled */
+#pragma clang diagnostic ignored \
+    "-Wpass-failed" /* loops that are already gone cannot be unrolled */
 #define UNROLL _Pragma("clang loop unroll_count(8)")
 #define EVERY _Pragma("clang loop unroll(full)")
 #else
@@ -76,6 +77,8 @@ INLINE VV from_own_order(VV v) { return BY_PARITY ? in_order(v) : v; }
 
 #include "cpu/pair.h"
 #include "cpu/lines.h"
+#include "cpu/across.h"
+#include "cpu/whole_rows.h"
 #include "cpu/maps.h"
 
 /* ---- arrays of the compute type ----------------------------------------------------------- */
@@ -165,9 +168,9 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define FULL(name, dtype, shape, ...) { VJPI_FULL, STORED_##dtype },
 #define SUM(name, dtype, shape, ...) { VJPI_SUM, STORED_T },
 #define PER_ROW(name, dtype, ...) { VJPI_PER_ROW, STORED_T },
-#define OP(name, title, text, inputs, attributes, outputs, bounds)                         \
-    static const tensor_code name##_tensors[] = { inputs outputs };                        \
-    _Static_assert(name##_nheavy > 0 || name##_nvalues + VJPI_MAX_TENSORS <= (int)COPIES,  \
+#define OP(name, title, text, inputs, attributes, outputs, bounds)                        \
+    static const tensor_code name##_tensors[] = { inputs outputs };                       \
+    _Static_assert(name##_nheavy > 0 || name##_nvalues + VJPI_MAX_TENSORS <= (int)COPIES, \
                    #name ": more row values than a short formula may have");
 #include "ops.def"
 
@@ -182,22 +185,22 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         if (needed)                                                         \
             call;                                                           \
     }
-/* An operator whose rows may be masked or end early, but whose formula is short, has two variants: the
- * plain one is inlined and supports neither; the other is made like those of long formulas. */
+/* An operator whose rows may be masked or end early, but whose formula is short, has two variants:
+ * the plain one is inlined and supports neither; the other is made like those of long formulas. */
 #define LONG(name, choice) (name##_nheavy > 0 || ((choice) && HAS_PLAIN(name)))
 #define PLAIN(name, choice) (!(choice) && HAS_PLAIN(name))
 #define HAS_PLAIN(name) (name##_nends > 0 && name##_nheavy == 0)
-/* Long and short formulas are told apart here, not in an inlined function, so that the compiler does not
- * inline both bodies only to drop one: that was a third of its time. */
+/* Long and short formulas are told apart here, not in an inlined function, so that the compiler
+ * does not inline both bodies only to drop one: that was a third of its time. */
 #define USE(name, part, scalars) ((use){ op, name##_formula, part, scalars, true, false })
-#define PASS(name, part, choice, variant)                                                         \
-    KERNEL(name, along##part, variant, part < name##_npasses,                                     \
-           LONG(name, choice) ? along_heavy(op, part, part < name##_npasses - 1, tile)            \
-                              : along_body(USE(name, part, part < name##_npasses - 1), tile))     \
-    KERNEL(name, across##part, variant, part < name##_npasses,                                    \
-           LONG(name, choice) ? across_heavy(op, part, tile)                                      \
+#define PASS(name, part, choice, variant)                                                     \
+    KERNEL(name, along##part, variant, part < name##_npasses,                                 \
+           LONG(name, choice) ? along_heavy(op, part, part < name##_npasses - 1, tile)        \
+                              : along_body(USE(name, part, part < name##_npasses - 1), tile)) \
+    KERNEL(name, across##part, variant, part < name##_npasses,                                \
+           LONG(name, choice) ? across_heavy(op, part, tile)                                  \
                               : across_body(USE(name, part, false), tile))
-#define BLOCK_OF(name, part_name, part, choice, variant, needed)                                          \
+#define BLOCK_OF(name, part_name, part, choice, variant, needed)                                  \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,   \
         bool non_temporal, VV *sums)                                                              \
@@ -208,45 +211,46 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         else if ((needed) && part >= name##_npasses - 1) /* other passes have it inlined */       \
             light_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal);       \
     }
-#define BLOCKS(name, choice, variant)                                                             \
-    BLOCK_OF(name, block0, 0, choice, variant, true)                                                   \
-    BLOCK_OF(name, block1, 1, choice, variant, name##_npasses > 1)                                     \
-    BLOCK_OF(name, block2, 2, choice, variant, name##_npasses > 2)                                     \
-    BLOCK_OF(name, block3, 3, choice, variant, name##_npasses > 3)                                     \
-    BLOCK_OF(name, block_lets0, LETS, choice, variant, name##_nlets > 0)                               \
-    BLOCK_OF(name, block_lets1, LETS + 1, choice, variant, name##_nlets > 0 && name##_npasses > 1)     \
-    BLOCK_OF(name, block_lets2, LETS + 2, choice, variant, name##_nlets > 0 && name##_npasses > 2)     \
-    BLOCK_OF(name, block_lets3, LETS + 3, choice, variant, name##_nlets > 0 && name##_npasses > 3)     \
-    BLOCK_OF(name, block_per_row, PER_ROWS, choice, variant, name##_nper_row > 0)                      \
-    static block_function *const NAME(name, blocks, variant)[] = {                             \
-        NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant), \
-        NAME(name, block3, variant), NAME(name, block_lets0, variant),                         \
-        NAME(name, block_lets1, variant), NAME(name, block_lets2, variant),                    \
-        NAME(name, block_lets3, variant), NAME(name, block_per_row, variant)                   \
+#define BLOCKS(name, choice, variant)                                                              \
+    BLOCK_OF(name, block0, 0, choice, variant, true)                                               \
+    BLOCK_OF(name, block1, 1, choice, variant, name##_npasses > 1)                                 \
+    BLOCK_OF(name, block2, 2, choice, variant, name##_npasses > 2)                                 \
+    BLOCK_OF(name, block3, 3, choice, variant, name##_npasses > 3)                                 \
+    BLOCK_OF(name, block_lets0, LETS, choice, variant, name##_nlets > 0)                           \
+    BLOCK_OF(name, block_lets1, LETS + 1, choice, variant, name##_nlets > 0 && name##_npasses > 1) \
+    BLOCK_OF(name, block_lets2, LETS + 2, choice, variant, name##_nlets > 0 && name##_npasses > 2) \
+    BLOCK_OF(name, block_lets3, LETS + 3, choice, variant, name##_nlets > 0 && name##_npasses > 3) \
+    BLOCK_OF(name, block_per_row, PER_ROWS, choice, variant, name##_nper_row > 0)                  \
+    static block_function *const NAME(name, blocks, variant)[] = {                                 \
+        NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant),     \
+        NAME(name, block3, variant), NAME(name, block_lets0, variant),                             \
+        NAME(name, block_lets1, variant), NAME(name, block_lets2, variant),                        \
+        NAME(name, block_lets3, variant), NAME(name, block_per_row, variant)                       \
     };
-#define KERNELS(name, choice, mixed, variant, ...)                                               \
-    static const signature NAME(name, signature, variant);                                       \
-    BLOCKS(name, choice, variant)                                                                     \
-    static const signature NAME(name, signature, variant) = {                                    \
-        NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                         \
-        sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,           \
-        name##_nvalues, name##_nlets, name##_npasses, LONG(name, choice),                 \
-        PLAIN(name, choice), name##_nkept > 0, name##_nindex > 0, name##_nends > 0, mixed, { 0 __VA_ARGS__ }                                               \
-    };                                                                                           \
-    PASS(name, 0, choice, variant)                                                               \
-    PASS(name, 1, choice, variant)                                                               \
-    PASS(name, 2, choice, variant)                                                               \
-    PASS(name, 3, choice, variant)                                                               \
-    KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, tile))                        \
-    KERNEL(name, row, variant, name##_npasses > 1 && !LONG(name, choice),                            \
-           row_tile(op, name##_formula, tile))                                                   \
-    LETS_OF(name, 0, variant)                                                                    \
-    LETS_OF(name, 1, variant)                                                                    \
-    LETS_OF(name, 2, variant)                                                                    \
-    LETS_OF(name, 3, variant)                                                                    \
+#define KERNELS(name, choice, mixed, variant, ...)                                         \
+    static const signature NAME(name, signature, variant);                                 \
+    BLOCKS(name, choice, variant)                                                          \
+    static const signature NAME(name, signature, variant) = {                              \
+        NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                   \
+        sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,     \
+        name##_nvalues, name##_nlets, name##_npasses, LONG(name, choice),                  \
+        PLAIN(name, choice), name##_nkept > 0, name##_nindex > 0, name##_nends > 0, mixed, \
+        { 0 __VA_ARGS__ }                                                                  \
+    };                                                                                     \
+    PASS(name, 0, choice, variant)                                                         \
+    PASS(name, 1, choice, variant)                                                         \
+    PASS(name, 2, choice, variant)                                                         \
+    PASS(name, 3, choice, variant)                                                         \
+    KERNEL(name, map, variant, 1, map_tile(op, name##_npasses - 1, tile))                  \
+    KERNEL(name, row, variant, name##_npasses > 1 && !LONG(name, choice),                  \
+           row_tile(op, name##_formula, tile))                                             \
+    LETS_OF(name, 0, variant)                                                              \
+    LETS_OF(name, 1, variant)                                                              \
+    LETS_OF(name, 2, variant)                                                              \
+    LETS_OF(name, 3, variant)                                                              \
     KERNEL(name, per_row, variant, name##_nper_row > 0, map_tile(op, PER_ROWS, tile))
-#define LETS_OF(name, part, variant)                                                              \
-    KERNEL(name, lets##part, variant, name##_nlets > 0 && part < name##_npasses,                  \
+#define LETS_OF(name, part, variant)                                             \
+    KERNEL(name, lets##part, variant, name##_nlets > 0 && part < name##_npasses, \
            map_tile(op, LETS + part, tile))
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
@@ -263,7 +267,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #include "cpu/lookups.h"
 
 /* Kernels that an operator does not need are NULL here, and the compiler drops them. */
-#define SUMS(name, part) (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums > 0))
+#define SUMS(name, part) \
+    (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums > 0))
 #define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
 #define EITHER(name, kind, variant, needed)                 \
     !(needed)           ? NULL                              \
@@ -272,28 +277,28 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
 #define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
 #define CHOSEN(name) (name##_nchoices > 0 || HAS_PLAIN(name))
-#define ROW(ENTRY, name, choice, variant, wanted)                              \
-    {                                                                          \
-        { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),             \
-          ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),             \
-          ENTRY(name, along2, variant, (wanted) && SUMS(name, 2)),             \
-          ENTRY(name, along3, variant, (wanted) && SUMS(name, 3)) },           \
-        { ENTRY(name, across0, variant, (wanted) && SUMS(name, 0)),            \
-          ENTRY(name, across1, variant, (wanted) && SUMS(name, 1)),            \
-          ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),            \
-          ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },          \
-        ENTRY(name, map, variant, (wanted) && name##_nfull > 0),               \
-        ENTRY(name, row, variant,                                              \
-              (wanted) && name##_npasses > 1 && !LONG(name, choice)),          \
-        { ENTRY(name, lets0, variant, (wanted) && name##_nlets > 0),           \
-          ENTRY(name, lets1, variant, (wanted) && name##_nlets > 0 && name##_npasses > 1), \
-          ENTRY(name, lets2, variant, (wanted) && name##_nlets > 0 && name##_npasses > 2), \
+#define ROW(ENTRY, name, choice, variant, wanted)                                            \
+    {                                                                                        \
+        { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),                           \
+          ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),                           \
+          ENTRY(name, along2, variant, (wanted) && SUMS(name, 2)),                           \
+          ENTRY(name, along3, variant, (wanted) && SUMS(name, 3)) },                         \
+        { ENTRY(name, across0, variant, (wanted) && SUMS(name, 0)),                          \
+          ENTRY(name, across1, variant, (wanted) && SUMS(name, 1)),                          \
+          ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),                          \
+          ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },                        \
+        ENTRY(name, map, variant, (wanted) && name##_nfull > 0),                             \
+        ENTRY(name, row, variant,                                                            \
+              (wanted) && name##_npasses > 1 && !LONG(name, choice)),                        \
+        { ENTRY(name, lets0, variant, (wanted) && name##_nlets > 0),                         \
+          ENTRY(name, lets1, variant, (wanted) && name##_nlets > 0 && name##_npasses > 1),   \
+          ENTRY(name, lets2, variant, (wanted) && name##_nlets > 0 && name##_npasses > 2),   \
           ENTRY(name, lets3, variant, (wanted) && name##_nlets > 0 && name##_npasses > 3) }, \
-        ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)         \
+        ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)                       \
     }
-#define OP(name, ...)                                                               \
-    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, IS_MIXED(name)) },   \
-      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                                \
+#define OP(name, ...)                                                             \
+    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, IS_MIXED(name)) }, \
+      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                              \
         ROW(ENTRY, name, 1, _chosen_mixed, IS_MIXED(name) && CHOSEN(name)) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),

@@ -80,8 +80,8 @@ INLINE bool is_row_operand(use u, int i)
            role == VJPI_PER_ROW;
 }
 
-/* How many row values the passes before pass `end` have made, and how many ROWLETs precede them. Written
- * without loops, which would be copied into every kernel before they are unrolled. */
+/* How many row values the passes before pass `end` have made, and how many ROWLETs precede them.
+ * Written without loops, which would be copied into every kernel before they are unrolled. */
 INLINE int values_before(use u, int end)
 {
     _Static_assert(VJPI_MAX_PASSES == 4, "the last pass, and three before it");
@@ -106,11 +106,12 @@ INLINE bool makes_kept(use u) { return u.part < u.op->npasses && VJPI_KEEPS(u.op
 INLINE bool is_read(use u, int i)
 {
     int value = i - u.op->nin - u.op->nout, let = i - first_let(u);
+    int pass = is_lets(u) ? u.part - LETS : u.part;
     if (i == kept_operand(u))
         return u.part < u.op->npasses && !makes_kept(u);
     if (let >= 0)
-        return let < lets_before(u, is_lets(u) ? u.part - LETS : u.part + 1);
-    return i < u.op->nin || (value >= 0 && value < values_before(u, is_lets(u) ? u.part - LETS : u.part));
+        return let < lets_before(u, is_lets(u) ? pass : pass + 1);
+    return i < u.op->nin || (value >= 0 && value < values_before(u, pass));
 }
 
 INLINE bool is_written(use u, int i)
@@ -214,8 +215,8 @@ INLINE VV load_mask(const char *p, ptrdiff_t some)
     return load_T(numbers);
 }
 
-/* Does a repeated operand need a block of copies? Blocks of long formulas read one element of what is
- * not of the data's dtypes, and of what is kept nothing. */
+/* Does a repeated operand need a block of copies? Blocks of long formulas read one element of what
+ * is not of the data's dtypes, and of what is kept nothing. */
 INLINE bool needs_copies(use u, int i)
 {
     if (!u.op->heavy || is_written(u, i))
@@ -245,7 +246,7 @@ INLINE VV load(use u, const vjpi_tile *tile, int i, const char *p, ptrdiff_t som
     case STORED_WIDE:
         return load_mixed(tile->dtypes[i], p, some);
     case STORED_MASK:
-        return tile->facts >> i & 1 ? load_mask(p, some) : (VV){ k(1), k(1) };
+        return load_mask(p, some);
     case STORED_T:
         return some ? load_some_T(p, some) : load_T(p);
     }
@@ -331,8 +332,9 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrd
 }
 
 /* One pair of vectors at element `at` of the current block: load, compute, store the FULL outputs
- * and leave the terms in terms[]. move[]: bytes per element. scalars[]: the row operands that are one number. `start`: the
- * position along the tile's axis of the pair's first element. some > 0: only that many elements. */
+ * and leave the terms in terms[]. move[]: bytes per element. scalars[]: the row operands that are
+ * one number. `start`: the position along the tile's axis of the pair's first element. some > 0:
+ * only that many elements. */
 INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
                  const T *scalars, ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, bool non_temporal,
                  VV *terms)
@@ -390,7 +392,8 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
     EVERY
     for (int i = u.op->nin; i < kept_operand(u); i++) {
         if (is_written(u, i)) {
-            VV v = before_end(u, tile, data, move, at, start, some, (VV){ out_a[made], out_b[made] }, k(0));
+            VV v = before_end(u, tile, data, move, at, start, some,
+                              (VV){ out_a[made], out_b[made] }, k(0));
             store(u, tile, i, data[i] + at * move[i], v, some, non_temporal);
             made++;
         } else if (role_of(u, i) == VJPI_SUM && is_last(u)) {

@@ -11,7 +11,7 @@
 #define FEW_UNITS 32         /* with fewer, sums are split into segments for threads to share */
 #define SPLIT_ELEMENTS (1 << 20) /* with fewer, few rows are not done pass by pass */
 #define FEW_ROWS 8
-#define ENOUGH_TASKS 16      /* with fewer, a row is not kept for the sake of the workspace's size */
+#define ENOUGH_TASKS 16 /* with fewer, a row is not kept for the sake of the workspace's size */
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
 #define WIDE_TASKS 16        /* the most tasks whose buffers are there */

@@ -116,8 +116,8 @@ void vjpi_arrays_finish(const vjpi_job *job, char *const *at, const int64_t *ste
 
 /* Call `visit` for each run of rows of the units: at[] has the tensors, then the arrays. */
 static void each_run(const vjpi_job *job, const vjpi_stage *stage, int64_t begin, int64_t end,
-                     void (*visit)(const vjpi_job *, char *const *, const int64_t *, int64_t, char *,
-                                   int64_t))
+                     void (*visit)(const vjpi_job *, char *const *, const int64_t *, int64_t,
+                                   char *, int64_t))
 {
     const vjpi_cpu_plan *plan = job->plan;
     const vjpi_nest *nest = &plan->nests[stage->nest];

@@ -197,8 +197,8 @@ void vjpi_fold_with(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
 /* row_arrays.c. The row operands of some rows are arrays of the compute type, `capacity` elements
  * each. gather: fill those of the inputs, n rows whose tensors are at `at`, step[] bytes from row
  * to row. lets: compute the ROWLETs that precede a pass. finish: compute the PER_ROW outputs and
- * store them. attach: point the tile's row operands
- * at the arrays, row_step bytes from row to row of the tile; 0: its rows share them. */
+ * store them. attach: point the tile's row operands at the arrays, row_step bytes from row to row
+ * of the tile; 0: its rows share them. */
 void vjpi_arrays_gather(const vjpi_job *job, char *const *at, const int64_t *step, int64_t n,
                         char *arrays, int64_t capacity);
 void vjpi_arrays_lets(const vjpi_job *job, int32_t pass, int64_t n, char *arrays, int64_t capacity);

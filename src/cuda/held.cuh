@@ -14,8 +14,8 @@ template <class Op, int N, int COUNT> INLINE constexpr size_t held_size()
     return size;
 }
 
-/* Vector j of `held` of input I of this thread: it alone writes and reads it. What may be of several
- * dtypes is there as it is in memory. */
+/* Vector j of `held` of input I of this thread: it alone writes and reads it. What may be of
+ * several dtypes is there as it is in memory. */
 template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
 {
     typedef pack<input_type<Op, I>, N> P;

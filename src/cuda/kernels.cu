@@ -77,16 +77,17 @@ template <> struct lanes<1> {
 /* ---- ops.def -> types --------------------------------------------------------------------- */
 
 #define MIXES(name) (signature<name##_table, true>::mixes())
-#define OP(name, ...)                                                                          \
-    template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {      \
-        typedef name##_op<CHOSEN, false> unmixed;                                              \
-        typedef name##_op<CHOSEN, MIXES(name)> mixed;                                          \
-        template <int PART, class Formulas, class V>                                           \
-        INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,  \
-                            V index, const T *constants, V *out)                               \
-        {                                                                                      \
-            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, nullptr, out); \
-        }                                                                                      \
+#define OP(name, ...)                                                                           \
+    template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {       \
+        typedef name##_op<CHOSEN, false> unmixed;                                               \
+        typedef name##_op<CHOSEN, MIXES(name)> mixed;                                           \
+        template <int PART, class Formulas, class V>                                            \
+        INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,   \
+                            V index, const T *constants, V *out)                                \
+        {                                                                                       \
+            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, nullptr, \
+                                    out);                                                       \
+        }                                                                                       \
     };
 #include "ops.def"
 

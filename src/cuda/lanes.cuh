@@ -63,9 +63,9 @@ INLINE bool holds_for_all(M m)
 
 /* The formulas as members, so that they can note what they find.
  *
- * QUICK: only the branches that ordinary numbers take. `usual` says for which lanes they are right; the
- * others are computed again, one at a time, by formulas that are not QUICK. So a kernel has the rare
- * branches once, for one lane, and its loop has none of them. */
+ * QUICK: only the branches that ordinary numbers take. `usual` says for which lanes they are right;
+ * the others are computed again, one at a time, by formulas that are not QUICK. So a kernel has the
+ * rare branches once, for one lane, and its loop has none of them. */
 template <bool QUICK> struct formulas {
     M usual;
 

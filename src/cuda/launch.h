@@ -99,9 +99,9 @@ enum {
     VJPI_CUDA_LOOKUP_LEAST = 1 << 24 /* elements; with fewer, filling shared memory counts */
 };
 
-/* The part of a table in shared memory: magnitudes of the first input from `low` on, `count` of them,
- * of both signs. With one input all: entries are 16 bits. With two, 2^-18 to 128 in bf16, up to 28 in
- * f16: outside, slopes hardly change, and the table in global memory is read. */
+/* The part of a table in shared memory: magnitudes of the first input from `low` on, `count` of
+ * them, of both signs. With one input all: entries are 16 bits. With two, 2^-18 to 128 in bf16, up
+ * to 28 in f16: outside, slopes hardly change, and the table in global memory is read. */
 #ifdef __cplusplus
 #define VJPI_CUDA_CONSTANT static constexpr
 #else
@@ -131,7 +131,8 @@ VJPI_CUDA_CONSTANT int vjpi_cuda_lookup_threads(int dtype, int ninputs)
 }
 
 /* The kernels of one operator. [0]: element by element, for any steps; [1]: by vectors. What
- * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them. */
+ * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them.
+ * */
 typedef struct vjpi_cuda_kernels {
     const void *map[2], *flat, *transposed[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];

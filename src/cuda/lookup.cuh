@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookup.cuh - maps of dense 16-bit data by a table of all values of the first input (core/lookup.h).
+/* lookup.cuh - maps of dense 16-bit data by a table of all values of the first input
+ * (core/lookup.h).
  *
  * A long formula in 16 bits is bound by instructions, a table by memory. The table, or the part of
- * it that ordinary inputs need, is copied to shared memory once per block; blocks are as many as fit
- * on the device at once, and go through the data together. */
+ * it that ordinary inputs need, is copied to shared memory once per block; blocks are as many as
+ * fit on the device at once, and go through the data together. */
 
 /* The entries of the first input's magnitudes from LOW on, COUNT of them, of both signs. */
 template <class Op> struct window {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.cuh - one value per element: tiles of x and y, a few vectors per thread. For row operators the
- * row operands come from the arrays of all rows. */
+/* map.cuh - one value per element: tiles of x and y, a few vectors per thread. For row operators
+ * the row operands come from the arrays of all rows. */
 
 /* The FULL outputs of a vector at element p of a run: +0 past the end of a row. */
 template <class Op, int N>
@@ -120,8 +120,8 @@ enum {
     PITCH = TILE + (sizeof(D) < 4 ? 2 : 1) /* at most two lanes meet in a bank */
 };
 
-/* Read a tile, N elements of a column at a time. One copy for all operators: a block calls it once per
- * transposed operand. */
+/* Read a tile, N elements of a column at a time. One copy for all operators: a block calls it once
+ * per transposed operand. */
 template <int N>
 RARE void read_tile(D *tile, const char *corner, int64_t x_step, int64_t y_step, int columns,
                     int rows)

@@ -2,9 +2,9 @@
 /* row.cuh - passes along an axis that leave values for each row, then one value per element that
  * needs them.
  *
- * What is read is held until the last pass, so that memory is read once: in registers where a row is
- * shared by lanes of a warp or by a block, in shared memory where it takes a cluster of blocks, or
- * where rows are side by side. */
+ * What is read is held until the last pass, so that memory is read once: in registers where a row
+ * is shared by lanes of a warp or by a block, in shared memory where it takes a cluster of blocks,
+ * or where rows are side by side. */
 
 enum {
     ROW_WARPS = VJPI_CUDA_ROW_THREADS / 32

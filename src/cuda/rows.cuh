@@ -2,12 +2,14 @@
 /* rows.cuh - what belongs to a row: its inputs, the values that passes leave, where it ends; and
  * the formula, which gets both those and the elements. */
 
-/* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is 1. */
+/* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is 1.
+ * */
 template <class Op, int LANES> struct row_numbers {
     T at[Op::narrays > 0 ? Op::narrays : 1][LANES];
 };
 
-/* Where a row ends: what the caller says, within the axis and, in a causal call, at the diagonal. */
+/* Where a row ends: what the caller says, within the axis and, in a causal call, at the diagonal.
+ * */
 INLINE T limit_end(const vjpi_cuda_loop &loop, T end, int64_t causal)
 {
     int64_t most = loop.length;
@@ -124,9 +126,9 @@ INLINE void replace_unusual(const vjpi_cuda_call &call, M usual, const V *read, 
     }
 }
 
-/* The formula: what pass PART leaves terms of or, in the last one, the FULL and SUM outputs in order.
- * `index` is the position along the axis of the first element, index_step the distance between
- * two. */
+/* The formula: what pass PART leaves terms of or, in the last one, the FULL and SUM outputs in
+ * order. `index` is the position along the axis of the first element, index_step the distance
+ * between two. */
 template <class Op, int PART, int N, int LANES>
 INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
                      const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step,

@@ -181,9 +181,9 @@ static int block_size(const vjpi_cuda_plan *plan, int64_t slots, bool vectors)
     return slots <= BLOCK_SLOTS && plan->kernels->row[vectors][log] ? log : -1;
 }
 
-/* Rows of up to a warp's 8 vectors per lane go to a warp or a part of one, longer ones to a block of
- * 4 vectors per thread, then to a cluster of blocks of 256 threads with what they can hold. Single
- * elements at the ends of a row need a thread each. */
+/* Rows of up to a warp's 8 vectors per lane go to a warp or a part of one, longer ones to a block
+ * of 4 vectors per thread, then to a cluster of blocks of 256 threads with what they can hold.
+ * Single elements at the ends of a row need a thread each. */
 static void shape_row(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
                       bool exact, vjpi_cuda_launch *launch)
 {

@@ -93,8 +93,8 @@ template <class Table, bool MIXED> struct signature : Table {
                          (word == WORD_WIDE && sizeof(D) == 2)) ? MIXED_DTYPE : SAME_DTYPE;
     }
 
-    /* Does some tensor that kernels load or store get another dtype at run time? Some that pass PART
-     * loads or stores? */
+    /* Does some tensor that kernels load or store get another dtype at run time? Some that pass
+     * PART loads or stores? */
     CONSTANT bool mixes(int part = last)
     {
         for (int i = 0; i < ntensors; i++)

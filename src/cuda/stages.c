@@ -76,8 +76,8 @@ static void find_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan, bool
         stage->vectors = stage->vectors && stage->aligned && n % stage->elements == 0;
 }
 
-/* The same for a transposed map: all must begin, and move, by whole vectors of its own size, and so must
- * rows of the output end. */
+/* The same for a transposed map: all must begin, and move, by whole vectors of its own size, and so
+ * must rows of the output end. */
 static void find_tile_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan,
                               vjpi_cuda_stage *stage)
 {
@@ -316,8 +316,8 @@ static bool wants_full(const vjpi_call *call)
     return wants;
 }
 
-/* Pass by pass, with arrays of all rows in the workspace: rows that cannot be held, few long ones, an
- * axis of several dims, or sums that run across rows as well as along them. Returns the partial
+/* Pass by pass, with arrays of all rows in the workspace: rows that cannot be held, few long ones,
+ * an axis of several dims, or sums that run across rows as well as along them. Returns the partial
  * sums' bytes. */
 static int64_t add_passes(const vjpi_call *call, vjpi_cuda_plan *plan)
 {

@@ -132,8 +132,8 @@ INLINE V exp_split(V t, V *z)
     return exp_reduced(reduced(t, z));
 }
 
-/* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once. What
- * comes with t below the least is ignored: of an infinite t, low is NaN. */
+/* exp(t + low) for t from about 0 down, low a small part of it; subnormal results are rounded once.
+ * What comes with t below the least is ignored: of an infinite t, low is NaN. */
 INLINE V exp_down(V t, V low)
 {
     V z, r = reduced_parts(at_least(t, k(LEAST_EXP)), pick(gt(t, k(LEAST_EXP)), low, k(0)), &z);
@@ -161,7 +161,8 @@ INLINE V exp_of_difference(V x, V most)
 INLINE V exp_of_scaled(V x, V most, V scale, V scale_low)
 {
     parts d = difference_in_parts(x, most);
-    V t = scale * d.high, low = muladd(scale, d.high, -t) + muladd(scale, d.low, scale_low * d.high);
+    V t = scale * d.high,
+      low = muladd(scale, d.high, -t) + muladd(scale, d.low, scale_low * d.high);
     return exp_down(t, low);
 }
 
@@ -246,5 +247,6 @@ INLINE V exp_product(V x, V dy)
     V z, power = exp_split(x, &z);
     V product = dy * times_2_to(power, z);
     M usual = gt(k(LATE_EXP), absolute(x));
-    return __builtin_expect(all(usual), 1) ? product : pick(usual, product, exp_product_late(x, dy));
+    return __builtin_expect(all(usual), 1) ? product
+                                           : pick(usual, product, exp_product_late(x, dy));
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gated.h - units that multiply one input by an activation of another. Part of formulas.h. */
 
-/* An activation of x, factor * share * 2^exponent, and its slope, slope * 2^exponent. The exponent is
- * not 0 only where the share alone might not be a normal number. */
+/* An activation of x, factor * share * 2^exponent, and its slope, slope * 2^exponent. The exponent
+ * is not 0 only where the share alone might not be a normal number. */
 typedef struct gate {
     V factor, share, slope, exponent;
 } gate;
 
-/* An exponential on its way to 0, power * 2^n for z = n + MAGIC. Where it is late, `scaled` is without
- * its power of two and `e` is too small to matter; else both are the exponential. */
+/* An exponential on its way to 0, power * 2^n for z = n + MAGIC. Where it is late, `scaled` is
+ * without its power of two and `e` is too small to matter; else both are the exponential. */
 typedef struct fading {
     V e, scaled;
 } fading;
@@ -22,7 +22,8 @@ INLINE fading fading_of(V power, V z, M late)
 }
 
 /* The gate x * share, from the slope left of 0: that right of it is 1 minus the slope at -v. v: the
- * argument that decides on which side x is. At -inf both are 0, the slope from below. NaN stays NaN. */
+ * argument that decides on which side x is. At -inf both are 0, the slope from below. NaN stays
+ * NaN. */
 INLINE gate gate_of(V x, V v, V share, V left, M late, V z)
 {
     gate made;
@@ -83,7 +84,8 @@ INLINE V gate_product(V a, V b, V m, V exponent)
 {
     M usual = gt(exponent, k(-1));
     V dx = product_of_3(a, b, m);
-    return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, scaled_product(a, b, m, exponent));
+    return __builtin_expect(all(usual), 1) ? dx
+                                           : pick(usual, dx, scaled_product(a, b, m, exponent));
 }
 
 /* The unit, and its gradients: up is what the activation is multiplied by. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gelu.h - x * Phi(x), Phi the normal distribution, and its form with tanh. Part of formulas.h.
  *
- * With a = |x|: Phi(-a) = exp(-a^2 / 2) / (a + K) * F(y), y = (a - K) / (a + K), and the slope at -a is
- * exp(-a^2 / 2) * (root - a) * H(y): F and H are positive, smooth and change little, and no digit is
- * lost where the slope changes its sign. Right of 0 both are 1 minus that. */
+ * With a = |x|: Phi(-a) = exp(-a^2 / 2) / (a + K) * F(y), y = (a - K) / (a + K), and the slope at
+ * -a is exp(-a^2 / 2) * (root - a) * H(y): F and H are positive, smooth and change little, and no
+ * digit is lost where the slope changes its sign. Right of 0 both are 1 minus that. */
 
 #if VJPI_COMPUTE_F64
 #define GELU_K 4
@@ -21,16 +21,16 @@
 #define GELU_ROOT_LOW (-0x1.a03fd4p-27f)
 #endif
 
-/* exp(-a^2 / 2) as 2^n times what is returned, z = n + MAGIC. a^2 in two parts: its rounding would cost
- * its size in ULP. */
+/* exp(-a^2 / 2) as 2^n times what is returned, z = n + MAGIC. a^2 in two parts: its rounding would
+ * cost its size in ULP. */
 INLINE V bell(V a, V *z)
 {
     V other = a * k(-0.5f), t = a * other;
     return exp_reduced(reduced_parts(t, muladd(a, other, -t), z));
 }
 
-/* Phi(-a) / exp(-a^2 / 2). 2K / (a + K) is 1 - y but for the rounding of y, which costs digits far out:
- * if `careful`, it is put back. */
+/* Phi(-a) / exp(-a^2 / 2). 2K / (a + K) is 1 - y but for the rounding of y, which costs digits far
+ * out: if `careful`, it is put back. */
 INLINE V gelu_tail(V a, V y, int careful)
 {
 #if VJPI_COMPUTE_F64
@@ -89,8 +89,8 @@ INLINE V gelu_bend(V a)
     return ((k(GELU_ROOT_HIGH) - a) + k(GELU_ROOT_LOW)) * gelu_hump(gelu_place(a));
 }
 
-/* g * m * 2^n left of 0, for z = n + MAGIC, and `whole` right of it. An infinite x leaves 0. NaN stays
- * NaN. */
+/* g * m * 2^n left of 0, for z = n + MAGIC, and `whole` right of it. An infinite x leaves 0. NaN
+ * stays NaN. */
 INLINE V gelu_far(V x, V g, V m, V z, V whole)
 {
     V product = scaled_product(g, k(1), m, z - k(MAGIC));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gelu_tanh.h - x * (1 + tanh(u)) / 2 = x * sigmoid(2u), u = sqrt(2 / pi) * (x + 0.044715 x^3). Part of
- * formulas.h. */
+/* gelu_tanh.h - x * (1 + tanh(u)) / 2 = x * sigmoid(2u), u = sqrt(2 / pi) * (x + 0.044715 x^3).
+ * Part of formulas.h. */
 
 #if VJPI_COMPUTE_F64
 #define GELU_TANH_LATE 19     /* beyond: exp(-2u) < 2^-749, and 1 + it is 1 */
@@ -46,8 +46,8 @@ INLINE V exp2_reduced(V f)
     return POLYNOMIAL(f, c);
 }
 
-/* exp(-2u) at a = |x| as 2^n times what is returned, z = n + MAGIC: a * (K1 + K2 a^2) is never rounded
- * as a whole, which would cost its size in ULP. */
+/* exp(-2u) at a = |x| as 2^n times what is returned, z = n + MAGIC: a * (K1 + K2 a^2) is never
+ * rounded as a whole, which would cost its size in ULP. */
 INLINE V gelu_tanh_power(V a, V *z)
 {
     V q = a * a, q_low = muladd(a, a, -q);
@@ -64,13 +64,12 @@ INLINE V gelu_tanh_power(V a, V *z)
 INLINE V gelu_tanh_slope_near_root(V t)
 {
 #if VJPI_COMPUTE_F64
-    static const T c[] = {
-        0x1.983966f92b882p-23, -0x1.98089b2c00d4cp-22, -0x1.147635104651fp-20, 0x1.44993c859306cp-19,
-        0x1.8e08297c57f85p-18, -0x1.0b9210ae41dbbp-16, -0x1.25403ecd3f3cep-15, 0x1.04934eedf7ebep-13,
-        0x1.14bf96dde0878p-12, -0x1.e63f28ce67a63p-11, -0x1.3d8d642eff24cp-9, 0x1.58c9ed70badbep-8,
-        0x1.427996dc3c22ep-6, -0x1.104a83edc0599p-6, -0x1.d2b7734647212p-4, -0x1.029615edb0789p-6,
-        0x1.8cd1a2b2fff33p-2, 0x1.7802b3cffa3fcp-56
-    };
+    static const T c[] = { 0x1.983966f92b882p-23,  -0x1.98089b2c00d4cp-22, -0x1.147635104651fp-20,
+                           0x1.44993c859306cp-19,  0x1.8e08297c57f85p-18,  -0x1.0b9210ae41dbbp-16,
+                           -0x1.25403ecd3f3cep-15, 0x1.04934eedf7ebep-13,  0x1.14bf96dde0878p-12,
+                           -0x1.e63f28ce67a63p-11, -0x1.3d8d642eff24cp-9,  0x1.58c9ed70badbep-8,
+                           0x1.427996dc3c22ep-6,   -0x1.104a83edc0599p-6,  -0x1.d2b7734647212p-4,
+                           -0x1.029615edb0789p-6,  0x1.8cd1a2b2fff33p-2,   0x1.7802b3cffa3fcp-56 };
     const T first = 0x1.b8bacd2c96b91p-2;
 #else
     static const T c[] = { 0x1.a2e228p-13f, -0x1.c04b92p-11f, -0x1.398ef4p-9f, 0x1.57cc3ep-8f,
@@ -89,7 +88,8 @@ INLINE V gelu_tanh_bend(V a, V e, V scaled)
     V m = muladd(-a, k(GELU_W1_LOW), muladd(-a, w, k(1) + e));
     V f = ratio(scaled * m, muladd(e, k(2) + e, k(1)));
     V distance = (-a - k(GELU_TANH_ROOT_HIGH)) - k(GELU_TANH_ROOT_LOW);
-    return pick(gt(k(GELU_TANH_WINDOW), absolute(distance)), gelu_tanh_slope_near_root(distance), f);
+    return pick(gt(k(GELU_TANH_WINDOW), absolute(distance)), gelu_tanh_slope_near_root(distance),
+                f);
 }
 
 /* Where the power of two is to be applied last, x is infinite or NaN. */

@@ -9,8 +9,8 @@ INLINE V where_kept(int masked, V keep, V value, V instead)
     return value;
 }
 
-/* The factor that makes a row of exponentials add up to 1. inf_as_zero: a row of -inf, whose sum is 0,
- * gives 0, not NaN. */
+/* The factor that makes a row of exponentials add up to 1. inf_as_zero: a row of -inf, whose sum is
+ * 0, gives 0, not NaN. */
 INLINE V softmax_share(V s, int inf_as_zero)
 {
     if (inf_as_zero)
@@ -18,8 +18,8 @@ INLINE V softmax_share(V s, int inf_as_zero)
     return k(1) / s;
 }
 
-/* The maximum of a row as softmax subtracts it; inf_as_zero: so that exponentials of -inf are 0 also
- * where there is nothing else. */
+/* The maximum of a row as softmax subtracts it; inf_as_zero: so that exponentials of -inf are 0
+ * also where there is nothing else. */
 INLINE V softmax_max(V most, int inf_as_zero)
 {
     if (inf_as_zero)
@@ -41,7 +41,8 @@ INLINE V softmax_stats(V most, V s, V scale)
     return pick(gt(most, k(-(T)INFINITY)), scale * most, most) + log_of(s);
 }
 
-/* The logarithm of a row's sum, as log_softmax subtracts it. inf_as_zero: a row of -inf gives -inf. */
+/* The logarithm of a row's sum, as log_softmax subtracts it. inf_as_zero: a row of -inf gives -inf.
+ * */
 INLINE V log_softmax_sum(V s, int inf_as_zero)
 {
     if (inf_as_zero)
@@ -57,8 +58,8 @@ typedef struct entropy {
     V most, lift, own, rest, sum, log_sum;
 } entropy;
 
-/* `rest`: the sum of the others' exponentials relative to `level`, which may be the row's maximum or
- * that of the others: in that case it does not underflow in a confident row. */
+/* `rest`: the sum of the others' exponentials relative to `level`, which may be the row's maximum
+ * or that of the others: in that case it does not underflow in a confident row. */
 INLINE entropy entropy_of(V level, V rest, V at_label, V label, V count)
 {
     entropy made;
@@ -83,7 +84,8 @@ INLINE V entropy_others(entropy row, V level, V rest)
 }
 
 /* The loss of a row. -log(own / sum) without cancellation: that of a confident row is made of the
- * others' share. share: what label smoothing gives each class; spread: the sum of weight * (max - x). */
+ * others' share. share: what label smoothing gives each class; spread: the sum of weight * (max -
+ * x). */
 INLINE V entropy_loss(entropy row, V at_label, V weight_t, V weight_sum, V spread, V smoothing,
                       V share, V z_loss)
 {
@@ -95,8 +97,8 @@ INLINE V entropy_loss(entropy row, V at_label, V weight_t, V weight_sum, V sprea
     return hit + pick(gt(absolute(share), k(0)), smooth, k(0));
 }
 
-/* `value` in rows that count, +0 in those that are ignored: by their label or, if that is lenient, since
- * it is no class. */
+/* `value` in rows that count, +0 in those that are ignored: by their label or, if that is lenient,
+ * since it is no class. */
 INLINE V where_counted(V value, V label, V ignored, V count, int lenient)
 {
     if (lenient)
@@ -112,17 +114,19 @@ INLINE V where_labelled(V value, V label, V ignored, V count, int lenient)
 }
 
 /* The slope of cross-entropy's loss for a row: that of an element with share p of the row's sum is
- * p * gain less what label smoothing gives it; at the label it is less `hit`, too. Where the label has
- * most of the sum, it is z * p + confident, since 1 - p, the others' share, is known to all digits.
- * inverse: what makes a share of an element's exponential. NaN where the label is no class. */
+ * p * gain less what label smoothing gives it; at the label it is less `hit`, too. Where the label
+ * has most of the sum, it is z * p + confident, since 1 - p, the others' share, is known to all
+ * digits. inverse: what makes a share of an element's exponential. NaN where the label is no class.
+ * */
 typedef struct slope_of_entropy {
     V inverse, gain, hit, z, confident;
 } slope_of_entropy;
 
-/* saved: the sum's logarithm and that of the others' share are those of the forward pass. share: what
- * label smoothing gives each class. */
+/* saved: the sum's logarithm and that of the others' share are those of the forward pass. share:
+ * what label smoothing gives each class. */
 INLINE slope_of_entropy entropy_slope(int saved, V log_sum, V log_rest, entropy row, V weight_t,
-                                      V weight_sum, V smoothing, V share, V z_loss, V label, V count)
+                                      V weight_sum, V smoothing, V share, V z_loss, V label,
+                                      V count)
 {
     slope_of_entropy made;
     M smooths = gt(absolute(share), k(0)); /* else only the label's weight counts, not the others */

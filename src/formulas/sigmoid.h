@@ -3,10 +3,11 @@
 
 /* dy * 2^more * e / (1 + e)^2 where t = -|x| < -LATE, x is infinite or NaN.
  *
- * With e = exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1+more), the power of two
- * last: e alone would round to a subnormal or to 0 where a large dy still gives a normal result.
- * It is applied in three parts, so that no nonzero result is rounded twice and no intermediate
- * overflows. Kept out of line: the loops stay small, and ordinary data never gets here. */
+ * With e = exp(-|x|) = m * 2^(n+1), m in [0.35, 0.71), this is dy * m * 2^(n+1+more), the power of
+ * two last: e alone would round to a subnormal or to 0 where a large dy still gives a normal
+ * result. It is applied in three parts, so that no nonzero result is rounded twice and no
+ * intermediate overflows. Kept out of line: the loops stay small, and ordinary data never gets
+ * here. */
 RARE V sigmoid_vjp_late(V x, V t, V dy, T more)
 {
     V far = pick(gt(t, k(-FURTHEST)), t, k(-FURTHEST));

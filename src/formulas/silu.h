@@ -104,8 +104,8 @@ RARE V silu_distance(V x, V alpha, V alpha_low, V alpha_rest)
     return ((-absolute(v) - k(SILU_ROOT_HIGH)) + rest.high) + lost;
 }
 
-/* silu' at t = -|v|, v = alpha * x. `scaled` is e, or what is left of it if its power of two is to be
- * applied last. */
+/* silu' at t = -|v|, v = alpha * x. `scaled` is e, or what is left of it if its power of two is to
+ * be applied last. */
 INLINE V silu_slope_left(logistic s, V scaled, V x, V alpha, V alpha_low, V alpha_rest)
 {
     V f = ratio(scaled * ((k(1) + s.t) + (s.e + s.t_low)), muladd(s.e, k(2) + s.e, k(1)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softplus.h - log(1 + exp(beta * x)) / beta; log_sigmoid is that with beta = -1. Part of formulas.h. */
+/* softplus.h - log(1 + exp(beta * x)) / beta; log_sigmoid is that with beta = -1. Part of
+ * formulas.h. */
 
 /* log(1 + e) for e from 0 to 1: 2 atanh(e / (2 + e)). */
 INLINE V log1p_unit(V e)

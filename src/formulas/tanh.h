@@ -42,8 +42,8 @@ INLINE V tanh_vjp_from_dst(V y, V dy)
     return __builtin_expect(all(usual), 1) ? dx : pick(usual, dx, (dy * y) * -y);
 }
 
-/* x - tanh(x): x^3 * P(x^2) up to 1, then (x - 1 + (x + 1) * e) / (1 + e), e = exp(-2x): no digit is
- * lost by subtraction. */
+/* x - tanh(x): x^3 * P(x^2) up to 1, then (x - 1 + (x + 1) * e) / (1 + e), e = exp(-2x): no digit
+ * is lost by subtraction. */
 INLINE V tanh_shrink_of(V x)
 {
 #if VJPI_COMPUTE_F64

@@ -208,8 +208,9 @@ double draw_value(const drawn *d, int32_t i, random_state *random)
 {
     const vjp_tensor_info *info = vjp_op_tensor(d->op, i);
     if (info->flags & VJP_TENSOR_LABEL)
-        return (double)(random_chance(random, 20) ? d->ignored
-                                                  : random_below(random, d->length > 0 ? d->length : 1));
+        return (double)(random_chance(random, 20)
+                            ? d->ignored
+                            : random_below(random, d->length > 0 ? d->length : 1));
     if (info->flags & VJP_TENSOR_END)
         return (double)random_between(random, -3, d->length + 3);
     if (info->dtype_rule == VJP_DTYPE_MASK)

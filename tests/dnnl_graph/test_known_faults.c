@@ -56,8 +56,8 @@ static int same_shape(const logical_tensor *a, const logical_tensor *b)
            memcmp(a->dims, b->dims, (size_t)a->ndims * sizeof(a->dims[0])) == 0;
 }
 
-/* The slope of PReLU and gamma may have any shape that is broadcast to src; no gradient must have the
- * same. */
+/* The slope of PReLU and gamma may have any shape that is broadcast to src; no gradient must have
+ * the same. */
 static int is_slope_that_fits(const operation *o, size_t i, const logical_tensor *bent)
 {
     int has_param = o->kind == dnnl_graph_op_prelu || o->kind == dnnl_graph_op_rms_norm;

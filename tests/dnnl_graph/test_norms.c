@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_norms.c - LayerNorm, its backward, RMSNorm and SoftMax's stats against the oracle: statistics and
- * parameters of every data type that they may have, shapes that are inferred, and the attributes that
- * say which tensors there are. */
+/* test_norms.c - LayerNorm, its backward, RMSNorm and SoftMax's stats against the oracle:
+ * statistics and parameters of every data type that they may have, shapes that are inferred, and
+ * the attributes that say which tensors there are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,17 +56,17 @@ typedef struct example {
 
 static const example examples[] = {
     CASE("layer norm", layer_norm, 3, 3, ("src", "gamma", "beta", STATISTICS), 3, NULL, DEFAULTS),
-    CASE("layer norm of two dims", layer_norm, 3, 3, ("src", "gamma", "beta", STATISTICS), 2, two_dims,
-         TWO_DIMS),
+    CASE("layer norm of two dims", layer_norm, 3, 3, ("src", "gamma", "beta", STATISTICS), 2,
+         two_dims, TWO_DIMS),
     CASE("layer norm, not affine", layer_norm, 1, 3, ("src", STATISTICS), 3, not_affine, DEFAULTS),
-    CASE("layer norm, dst alone", layer_norm, 3, 1, ("src", "gamma", "beta", "dst"), 3, no_statistics,
-         DEFAULTS),
+    CASE("layer norm, dst alone", layer_norm, 3, 1, ("src", "gamma", "beta", "dst"), 3,
+         no_statistics, DEFAULTS),
     CASE("layer norm backward", layer_norm_backward, 6, 3, (SAVED, "gamma", "", GRADIENTS), 3, NULL,
          DEFAULTS),
-    CASE("layer norm backward of two dims", layer_norm_backward, 5, 3, (SAVED, "gamma", GRADIENTS), 2,
-         two_dims, TWO_DIMS),
-    CASE("layer norm backward without gamma", layer_norm_backward, 4, 3, (SAVED, GRADIENTS), 3, NULL,
-         DEFAULTS),
+    CASE("layer norm backward of two dims", layer_norm_backward, 5, 3, (SAVED, "gamma", GRADIENTS),
+         2, two_dims, TWO_DIMS),
+    CASE("layer norm backward without gamma", layer_norm_backward, 4, 3, (SAVED, GRADIENTS), 3,
+         NULL, DEFAULTS),
     CASE("layer norm backward, not affine", layer_norm_backward, 4, 1, (SAVED, "diff_src"), 3,
          not_affine, DEFAULTS),
     CASE("rms norm", rms_norm, 2, 1, ("src", "gamma", "dst"), 3, NULL, EPSILON(1e-5f)),
@@ -115,7 +115,8 @@ static problem problem_of(const example *e)
         problem_add_attr(&p, e->attrs[i]);
     for (int32_t t = 0; t < p.ntensors; t++) {
         size_t i = 0;
-        while (i < e->ninputs + e->noutputs && strcmp(e->tensors[i], vjp_op_tensor(p.op, t)->name) != 0)
+        while (i < e->ninputs + e->noutputs &&
+               strcmp(e->tensors[i], vjp_op_tensor(p.op, t)->name) != 0)
             i++;
         if (i == e->ninputs + e->noutputs)
             problem_drop(&p, t);
@@ -140,7 +141,8 @@ typedef struct outcome {
     int checked;
 } outcome;
 
-static void check_element(void *user, int32_t output, int64_t index, long double value, bound within)
+static void check_element(void *user, int32_t output, int64_t index, long double value,
+                          bound within)
 {
     outcome *o = user;
     const char *name = vjp_op_tensor(o->p->op, o->p->op->ninputs + output)->name;
@@ -216,8 +218,9 @@ static void values_agree_in_every_dtype(void **state)
 
 /* ---- what is refused ---------------------------------------------------------------------- */
 
-static dnnl_status_t added(const example *e, size_t ninputs, size_t noutputs, dnnl_data_type_t dtype,
-                           dnnl_data_type_t stats, void (*set_attrs)(dnnl_graph_op_t op))
+static dnnl_status_t added(const example *e, size_t ninputs, size_t noutputs,
+                           dnnl_data_type_t dtype, dnnl_data_type_t stats,
+                           void (*set_attrs)(dnnl_graph_op_t op))
 {
     operation o = { e->kind, ninputs, noutputs, { { 0 } }, set_attrs };
     problem p = problem_of(e);
@@ -262,7 +265,7 @@ int main(void)
         cmocka_unit_test(parameters_are_f32_or_bf16_beside_bf16),
     };
     for (size_t i = 0; i < COUNT_OF(examples); i++)
-        tests[2 + i] = (struct CMUnitTest){ examples[i].name, values_agree_in_every_dtype, NULL, NULL,
-                                            (void *)&examples[i] };
+        tests[2 + i] = (struct CMUnitTest){ examples[i].name, values_agree_in_every_dtype, NULL,
+                                            NULL, (void *)&examples[i] };
     return _cmocka_run_group_tests("norms", tests, COUNT_OF(tests), NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_schema.c - operations against their schemas: what add_op and create_with_op refuse. That every
- * op kind has one: test_kinds.c. */
+/* test_schema.c - operations against their schemas: what add_op and create_with_op refuse. That
+ * every op kind has one: test_kinds.c. */
 #include <stdlib.h>
 
 #include "drop_in.h"

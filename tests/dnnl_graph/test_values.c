@@ -124,8 +124,8 @@ static void one_alignment(dnnl_graph_op_t op)
     set_bool(op, dnnl_graph_op_attr_per_channel_broadcast, 0);
 }
 
-/* An operation, and what the oracle is to compute for it: every attribute that the call has, whether
- * set or by default, as one of vjp's operator of the same name. */
+/* An operation, and what the oracle is to compute for it: every attribute that the call has,
+ * whether set or by default, as one of vjp's operator of the same name. */
 typedef struct example {
     const char *name;
     dnnl_graph_op_kind_t kind;
@@ -248,8 +248,8 @@ static operation make_operation(const example *e, const layout *l, dnnl_data_typ
     return o;
 }
 
-/* problem_of - the example as the oracle sees it; vjp has the tensors in the same order, and optional ones
- * after them. */
+/* problem_of - the example as the oracle sees it; vjp has the tensors in the same order, and
+ * optional ones after them. */
 static problem problem_of(const example *e, const operation *o)
 {
     problem p = problem_start(e->op);

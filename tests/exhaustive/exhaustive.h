@@ -73,9 +73,9 @@ enum {
 };
 extern const part parts_f32[PARTS], parts_f64[PARTS];
 
-/* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error. `done`
- * and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU time that
- * it took, which do not depend on what else the machine does. */
+/* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error.
+ * `done` and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU
+ * time that it took, which do not depend on what else the machine does. */
 double work_all(const job *j, int threads, double done, double total, worst w[WORSTS]);
 
 /* ---- running an operator over a block (bench.c) --------------------------------------------- */
@@ -109,7 +109,8 @@ void bench_others(const job *j, double value, double *x, double *w);
 /* bench_where - the inputs of a result, for a method's `where`. */
 void bench_where(const job *j, const worst *w, char text[WHERE_TEXT]);
 
-/* ---- how wrong a result is (compare.c) -------------------------------------------------------- */
+/* ---- how wrong a result is (compare.c) --------------------------------------------------------
+ * */
 
 /* compare_block - the largest error in ULP of n stored results (16 or 32 bits) against exact
  * values, INFINITY where a sign is wrong. If `correctly` holds, also where a result is not the

@@ -45,7 +45,8 @@ static job *add_job(const problem *p, vjp_dtype dtype, const method *method, dou
     return j;
 }
 
-/* One job for each input that takes all values, the gradient aside; in f64 all are drawn at once. */
+/* One job for each input that takes all values, the gradient aside; in f64 all are drawn at once.
+ * */
 static void add_elementwise(const problem *p, vjp_dtype dtype)
 {
     const method *method = dtype == VJP_F64   ? &chosen_method
@@ -194,7 +195,8 @@ static int print_markdown(const char *path)
         perror(path);
         return 2;
     }
-    puts("| operator | dtype | inputs | bound | worst | at | CPU seconds |\n|---|---|---|---|---|---|---|");
+    puts("| operator | dtype | inputs | bound | worst | at | CPU seconds "
+         "|\n|---|---|---|---|---|---|---|");
     while (fgets(line, sizeof line, in) != NULL) {
         line[strcspn(line, "\n")] = 0;
         char *rest = line;

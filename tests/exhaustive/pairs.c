@@ -103,4 +103,6 @@ static void close_pairs(void *state)
     free(s);
 }
 
-const method pairs_method = { "all 2^32 pairs", blocks, open_pairs, block, close_pairs, bench_where };
+const method pairs_method = {
+    "all 2^32 pairs", blocks, open_pairs, block, close_pairs, bench_where
+};

@@ -65,7 +65,8 @@ static void show(const crew *c, double began, double done, double total)
     int filled = (int)(BAR * cost / total);
     if (first < 0)
         first = began;
-    double elapsed = now(CLOCK_MONOTONIC) - first, left = cost > 0 ? elapsed * (total - cost) / cost : 0;
+    double elapsed = now(CLOCK_MONOTONIC) - first,
+           left = cost > 0 ? elapsed * (total - cost) / cost : 0;
     fprintf(stderr, "\r[");
     for (int i = 0; i < BAR; i++)
         fputc(i < filled ? '#' : '.', stderr);

@@ -66,7 +66,8 @@ static void check_options(bytes *b)
     options.allocate = bend == 1 ? NULL : allocate;
     options.deallocate = bend == 2 ? NULL : deallocate;
     if (bend == 3) /* what is behind it may not be there: smaller, or too large for any version */
-        options.struct_size = number > (int64_t)sizeof(options) && number <= 4096 ? 8 : (size_t)number;
+        options.struct_size =
+            number > (int64_t)sizeof(options) && number <= 4096 ? 8 : (size_t)number;
     if (bend == 4)
         options.num_threads = (int32_t)number;
     if (bend == 5)
@@ -256,8 +257,8 @@ static int has(const draft *d, int32_t i)
     return i < d->ntensors && d->tensors[i];
 }
 
-/* The first `FEW` offsets of a tensor in bytes, in dense order; returns how many there are. NULL has
- * none. */
+/* The first `FEW` offsets of a tensor in bytes, in dense order; returns how many there are. NULL
+ * has none. */
 static int64_t offsets_of(const vjp_tensor *tensor, int64_t offsets[FEW])
 {
     int64_t n = 0, size;
@@ -332,8 +333,9 @@ static void check_addresses(bytes *b, const draft *d, const vjp_plan *plan)
             address = (uintptr_t)buffers[bytes_below(b, i)] + (uint64_t)(int8_t)bytes_u8(b);
         buffers[i] = (void *)(uintptr_t)address;
     }
-    vjp_status status = vjp_plan_check(plan, (const void *const *)buffers, buffers + d->info->ninputs,
-                                       reason, size, reason, sizeof(reason));
+    vjp_status status =
+        vjp_plan_check(plan, (const void *const *)buffers, buffers + d->info->ninputs, reason, size,
+                       reason, sizeof(reason));
     expect((status == VJP_OK) == (reason[0] == 0), "a reason without a refusal, or none with one");
     if (status != VJP_OK)
         return;

@@ -18,8 +18,8 @@ typedef infiniStatus_t (*create_4)(handle, any_descriptor *, view, view, view, v
 typedef infiniStatus_t (*create_5)(handle, any_descriptor *, view, view, view, view, view);
 typedef infiniStatus_t (*create_5_float)(handle, any_descriptor *, view, view, view, view, view,
                                          float);
-typedef infiniStatus_t (*create_6_float)(handle, any_descriptor *, view, view, view, view, view, view,
-                                         float);
+typedef infiniStatus_t (*create_6_float)(handle, any_descriptor *, view, view, view, view, view,
+                                         view, float);
 typedef infiniStatus_t (*run_2)(any_descriptor, void *, size_t, void *, const void *, void *);
 typedef infiniStatus_t (*run_3)(any_descriptor, void *, size_t, void *, const void *, const void *,
                                 void *);
@@ -27,8 +27,8 @@ typedef infiniStatus_t (*run_4)(any_descriptor, void *, size_t, void *, const vo
                                 const void *, void *);
 typedef infiniStatus_t (*run_5)(any_descriptor, void *, size_t, void *, void *, const void *,
                                 const void *, const void *, void *);
-typedef infiniStatus_t (*run_6)(any_descriptor, void *, size_t, void *, void *, void *, const void *,
-                                const void *, const void *, void *);
+typedef infiniStatus_t (*run_6)(any_descriptor, void *, size_t, void *, void *, void *,
+                                const void *, const void *, const void *, void *);
 
 infiniStatus_t operator_create(const operator *op, handle h, any_descriptor *desc, const view *v,
                                const operator_values *values)

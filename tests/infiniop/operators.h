@@ -46,9 +46,10 @@ infiniStatus_t operator_create(const operator *op, infiniopHandle_t handle, any_
 infiniStatus_t operator_run(const operator *op, any_descriptor desc, void *workspace,
                             size_t workspace_size, void *const *data);
 
-/* operator_shape - the shape of tensor i where the data have the shape (rows, channels): a parameter has
- * one element for each channel, a label or statistic one for each row. Returns its ndim.
- * operator_is_param - whether it is a parameter. operator_dtype - its dtype where the data have that one. */
+/* operator_shape - the shape of tensor i where the data have the shape (rows, channels): a
+ * parameter has one element for each channel, a label or statistic one for each row. Returns its
+ * ndim. operator_is_param - whether it is a parameter. operator_dtype - its dtype where the data
+ * have that one. */
 size_t operator_shape(const operator *op, int i, size_t rows, size_t channels, size_t shape[2]);
 int operator_is_param(const operator *op, int i);
 infiniDtype_t operator_dtype(const operator *op, int i, infiniDtype_t dtype);

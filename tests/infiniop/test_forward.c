@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forward.c - the forward operators against the oracle: with strides, in place, in every dtype;
- * what their own parameters do, and the operator whose input holds two tensors. */
+/* test_forward.c - the forward operators against the oracle: with strides, in place, in every
+ * dtype; what their own parameters do, and the operator whose input holds two tensors. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -66,8 +66,8 @@ static int same_shape(const view *a, const view *b)
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof(a->shape[0])) == 0;
 }
 
-/* A weight may have any shape that is broadcast to the data, where no gradient must have the same; what
- * has an element per row may have the axis, of 1. */
+/* A weight may have any shape that is broadcast to the data, where no gradient must have the same;
+ * what has an element per row may have the axis, of 1. */
 static int is_weight_that_fits(const operator *op, int i, const view *was, const view *bent)
 {
     static const size_t data[] = { ROWS, CHANNELS };

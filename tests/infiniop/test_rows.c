@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rows.c - softmax, cross-entropy and norms against the oracle: in every dtype, with statistics of
- * either dtype, in place, with labels that are no class, and without a bias. */
+/* test_rows.c - softmax, cross-entropy and norms against the oracle: in every dtype, with
+ * statistics of either dtype, in place, with labels that are no class, and without a bias. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,8 +214,10 @@ static void numbers_and_labels_that_are_refused(void **state)
     infiniopTensorDescriptor_t descs[3];
     any_descriptor desc;
     (void)state;
-    make_call(operator_of(&meanings[5]), INFINI_DTYPE_F32, INFINI_DTYPE_F32, INFINI_DTYPE_I64, &norm);
-    make_call(operator_of(&meanings[3]), INFINI_DTYPE_F32, INFINI_DTYPE_F32, INFINI_DTYPE_F32, &loss);
+    make_call(operator_of(&meanings[5]), INFINI_DTYPE_F32, INFINI_DTYPE_F32, INFINI_DTYPE_I64,
+              &norm);
+    make_call(operator_of(&meanings[3]), INFINI_DTYPE_F32, INFINI_DTYPE_F32, INFINI_DTYPE_F32,
+              &loss);
     for (int i = 0; i < 3; i++)
         descs[i] = tensor_describe(&norm.made[i]);
     EXPECT(BAD_PARAM, infiniopCreateRMSNormDescriptor(handle, &desc, descs[0], descs[1], descs[2],

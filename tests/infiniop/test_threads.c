@@ -175,9 +175,9 @@ static void *live_on_a_small_stack(void *arg)
         any_descriptor desc = NULL;
         for (int i = 0; i < op->ntensors; i++) {
             size_t shape[2], ndim = operator_shape(op, i, sizes[k % 2][0], sizes[k % 2][1], shape);
-            job->failures += infiniopCreateTensorDescriptor(&tensors[i], ndim, shape, NULL,
-                                                            operator_dtype(
-                                                                op, i, infini_dtypes[job->seed])) != 0;
+            job->failures += infiniopCreateTensorDescriptor(
+                                 &tensors[i], ndim, shape, NULL,
+                                 operator_dtype(op, i, infini_dtypes[job->seed])) != 0;
             data[i] = (char *)memory + (size_t)i * ROOM;
         }
         job->failures += operator_create(op, handle, &desc, tensors, &values) != 0;

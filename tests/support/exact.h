@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exact.h - the oracle's answers by MPFR, with far more digits and range than any dtype has, and how
- * far a result is from them.
+/* exact.h - the oracle's answers by MPFR, with far more digits and range than any dtype has, and
+ * how far a result is from them.
  */
 #ifndef VJP_TESTS_EXACT_H
 #define VJP_TESTS_EXACT_H
@@ -17,9 +17,9 @@ enum {
  * the slope depends on the other inputs alone, or +0 where the function is flat. */
 int exact_knows(const char *op);
 
-/* exact_factor - what the gradient is multiplied by for an output, at a finite x (w: the other input
- * that is differentiated, if any); without a gradient, the output. Returns 0 where the function is
- * flat, whatever the gradient that flows back; `factor` is then 0. */
+/* exact_factor - what the gradient is multiplied by for an output, at a finite x (w: the other
+ * input that is differentiated, if any); without a gradient, the output. Returns 0 where the
+ * function is flat, whatever the gradient that flows back; `factor` is then 0. */
 int exact_factor(const problem *p, int32_t output, double x, double w, mpfr_t factor);
 
 /* exact_answer - visit every element of every output that depends on finite inputs alone and has a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exact_number.h - the words of reference/number.h over MPFR's numbers. A number is one of a pool that
- * grows as needed; number_release gives back those made since a mark. */
+/* exact_number.h - the words of reference/number.h over MPFR's numbers. A number is one of a pool
+ * that grows as needed; number_release gives back those made since a mark. */
 #ifndef VJP_TESTS_EXACT_NUMBER_H
 #define VJP_TESTS_EXACT_NUMBER_H
 
@@ -95,8 +95,8 @@ UNARY(number_exp_less_1, mpfr_expm1)
 UNARY(number_complement_of_error, mpfr_erfc)
 #undef UNARY
 
-/* A positive function of a finite number is never 0 nor infinite, not even after a few products: a sign
- * would be lost. */
+/* A positive function of a finite number is never 0 nor infinite, not even after a few products: a
+ * sign would be lost. */
 static inline number number_kept_positive(number result, number a)
 {
     enum {

@@ -19,8 +19,8 @@ static const double LN_2 = 0.69314718055994530942;
  * vanishes even times the largest gradient. In f32, then in f64. */
 static const int doublings[] = { 24, 126, 150, 278, 53, 1022, 1075, 2099 };
 
-/* Where formulas take another path (LATE and HUGE_DST of formulas/exp.h), and where exp(-|x|) is too small
- * for any gradient. */
+/* Where formulas take another path (LATE and HUGE_DST of formulas/exp.h), and where exp(-|x|) is
+ * too small for any gradient. */
 static const double turns[] = { 66, 194, 600, 1460, 0x1p60, 0x1p500 };
 
 static void append(points *list, vjp_dtype dtype, double value)
@@ -52,8 +52,8 @@ static void append_with_neighbours(points *list, vjp_dtype dtype, double value)
     }
 }
 
-/* Whether the function is flat, rises or falls at the value of these bits; those of negative numbers
- * run downwards, so a search over bits stays on one side of 0. */
+/* Whether the function is flat, rises or falls at the value of these bits; those of negative
+ * numbers run downwards, so a search over bits stays on one side of 0. */
 static int course(const problem *p, uint64_t bits)
 {
     long double slope;

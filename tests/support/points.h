@@ -15,8 +15,8 @@ typedef struct points {
 } points;
 
 /* points_list - of the dtype of tensor 0 of an elementwise problem: every edge value; every power
- * of two, every threshold and every place where the function turns flat or turns back, with their neighbours.
- * Both signs. To be freed with points_free. */
+ * of two, every threshold and every place where the function turns flat or turns back, with their
+ * neighbours. Both signs. To be freed with points_free. */
 points points_list(const problem *p);
 void points_free(points *list);
 

@@ -32,8 +32,8 @@ struct CMUnitTest unit_named(const char *subject, const char *what, CMUnitTestFu
  * for emulators and sanitizers. */
 int unit_quick(void);
 
-/* unit_tries - whether a test of every operator, whose subject is not its formula, tries this one: if
- * quick, only the first of each kind. */
+/* unit_tries - whether a test of every operator, whose subject is not its formula, tries this one:
+ * if quick, only the first of each kind. */
 int unit_tries(const vjp_op_info *op);
 
 #endif

@@ -186,8 +186,8 @@ static void sets_have_cases_of_their_own(void **state)
 {
     (void)state;
     folder_clear();
-    assert_says(tool(ARGS("bench", "--set", "growth", "--op", "relu_backward", "--shape", "64", "--seconds",
-                          "0", "--json", "out.json")),
+    assert_says(tool(ARGS("bench", "--set", "growth", "--op", "relu_backward", "--shape", "64",
+                          "--seconds", "0", "--json", "out.json")),
                 0, NULL);
     assert_layouts(ARGS("plain"));
     folder_clear();
@@ -246,7 +246,8 @@ static void a_terminal_has_a_bar_and_a_pipe_has_none(void **state)
     assert_null(strstr(tool(ARGS(TWO_CASES)).out, " of 2 "));
 }
 
-/* Every operator, though no case has this shape; and one that has cases, in shapes of either kind. */
+/* Every operator, though no case has this shape; and one that has cases, in shapes of either kind.
+ * */
 static void any_shape_is_measured(void **state)
 {
     (void)state;
@@ -306,7 +307,8 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("bench", "--dtype", "f32,f33")), 2, "--dtype: \"f33\" is no dtype");
     assert_says(tool(ARGS("bench", "--resume")), 2, "--resume: which file? --json says it");
     for (int i = 0; i < COUNT_OF(no_shapes); i++)
-        assert_says(tool(ARGS("bench", "--shape", no_shapes[i])), 2, "is no shape such as 65536x1024");
+        assert_says(tool(ARGS("bench", "--shape", no_shapes[i])), 2,
+                    "is no shape such as 65536x1024");
     assert_says(tool(ARGS("bench", "--op", "softmxa")), 2, "did you mean softmax?");
     assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1,
                 "--html: no/such/folder: No such file or directory");

@@ -191,7 +191,8 @@ static void a_share_is_that_of_the_line(void **state)
 static void every_dtype_has_its_ceiling(void **state)
 {
     (void)state;
-    const record lines[] = { LINE_OF("f32", "4096", 50, 60, 0.8), LINE_OF("f32", "8192", 70, 80, 0.8),
+    const record lines[] = { LINE_OF("f32", "4096", 50, 60, 0.8),
+                             LINE_OF("f32", "8192", 70, 80, 0.8),
                              LINE_OF("f16", "4096", 30, 40, 0.8),
                              LINE_OF("f16", "8192", 35, 45, 0.8) };
     char *page = page_of(lines, COUNT_OF(lines));

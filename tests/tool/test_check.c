@@ -43,7 +43,8 @@ static void wrong_options_are_refused(void **state)
 /* The folder's only file of vectors: one with these texts and no tensors. */
 static outcome check_texts(const char *operator_name, const char *cases)
 {
-    safetensors_text texts[] = { { "cases", (char *)cases }, { "operator", (char *)operator_name } };
+    safetensors_text texts[] = { { "cases", (char *)cases },
+                                 { "operator", (char *)operator_name } };
     safetensors s = { NULL, texts, 0, operator_name ? 2 : 1, NULL };
     char reason[SAFETENSORS_REASON_SIZE];
     folder_clear();

@@ -326,8 +326,9 @@ static void an_input_may_be_a_named_pipe(void **state)
 {
     (void)state;
     assert_int_equal(mkfifo("fifo", 0600), 0);
-    pid_t pid = tool_start(
-        ARGS(RELU, "--src", "x.npy", "--diff_dst", "fifo", "--diff_src", "d.npy"), -1, -1, -1, NULL);
+    pid_t pid =
+        tool_start(ARGS(RELU, "--src", "x.npy", "--diff_dst", "fifo", "--diff_src", "d.npy"), -1,
+                   -1, -1, NULL);
     int fd = open("fifo", O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     feed(fd, "g.npy");

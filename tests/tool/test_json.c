@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json.c - what `vjp info --json` and `vjp ops --json` print is JSON, and says what the library
- * says. */
+/* test_json.c - what `vjp info --json` and `vjp ops --json` print is JSON, and says what the
+ * library says. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <ctype.h>
@@ -125,8 +125,8 @@ static void assert_op(const char *json, const vjp_op_info *op)
     assert_has(json, words);
     const char *at = strstr(json, words);
     for (int32_t i = 0; i < op->ninputs + op->noutputs; i++) {
-        snprintf(words, sizeof words, "{\"name\": \"%s\", \"output\": %s", vjp_op_tensor(op, i)->name,
-                 i < op->ninputs ? "false" : "true");
+        snprintf(words, sizeof words, "{\"name\": \"%s\", \"output\": %s",
+                 vjp_op_tensor(op, i)->name, i < op->ninputs ? "false" : "true");
         assert_has(at, words);
         at = strstr(at, words);
     }

@@ -212,9 +212,12 @@ static void the_first_bytes_are_checked(void **state)
     refused("PK\x03\x04 a zip archive", 18, "not a .npy file");
     refused("\x93NUMPY\x01", 7, "the file ends within its header");
     refused("\x93NUMPY\x01\x00\x10", 9, "the file ends within its header");
-    refused("\x93NUMPY\x00\x00\x10\x00", 10, "version 0.0 of the format is not known, only 1.0 to 3.0");
-    refused("\x93NUMPY\x04\x00\x10\x00", 10, "version 4.0 of the format is not known, only 1.0 to 3.0");
-    refused("\x93NUMPY\x01\x01\x10\x00", 10, "version 1.1 of the format is not known, only 1.0 to 3.0");
+    refused("\x93NUMPY\x00\x00\x10\x00", 10,
+            "version 0.0 of the format is not known, only 1.0 to 3.0");
+    refused("\x93NUMPY\x04\x00\x10\x00", 10,
+            "version 4.0 of the format is not known, only 1.0 to 3.0");
+    refused("\x93NUMPY\x01\x01\x10\x00", 10,
+            "version 1.1 of the format is not known, only 1.0 to 3.0");
     refused("\x93NUMPY\x02\x00\x10\x00", 10, "the file ends within its header");
     refused("\x93NUMPY\x01\x00\xff\xff{}", 12, "the file ends within its header");
     refused("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14,

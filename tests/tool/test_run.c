@@ -67,8 +67,8 @@ static void make_dense(vjp_tensor *tensor, bool fortran)
     }
 }
 
-/* Outputs as the program makes them where no option says so: of the dtype and the shape of the input
- * that they go with; without that parameter, of the shape of a row. */
+/* Outputs as the program makes them where no option says so: of the dtype and the shape of the
+ * input that they go with; without that parameter, of the shape of a row. */
 static void follow_inputs(problem *p)
 {
     for (int32_t o = p->op->ninputs; o < p->ntensors; o++) {
@@ -165,8 +165,8 @@ static void check_output(const trial *t, int32_t index)
     free(file);
 }
 
-/* The dtype of an output that is wider than any input says, or 0: one that belongs to a slope follows the
- * slope. */
+/* The dtype of an output that is wider than any input says, or 0: one that belongs to a slope
+ * follows the slope. */
 static vjp_dtype needed_wide(const problem *p)
 {
     bool follows = false;

@@ -132,7 +132,8 @@ static void a_large_file_takes_little_memory(void **state)
 
 /* ---- terminals ----------------------------------------------------------------------------- */
 
-/* The program's status with a terminal for its standard output, and the first byte that appeared. */
+/* The program's status with a terminal for its standard output, and the first byte that appeared.
+ * */
 static int run_on_a_terminal(const char *const *args, char *first, FILE *err)
 {
     int host = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -159,7 +160,8 @@ static void a_terminal_gets_a_tensor_by_force_alone(void **state)
     assert_int_equal(first, 0);
     rewind(err);
     assert_non_null(fgets(text, sizeof text, err));
-    assert_string_equal(text, "vjp run: --diff_src: standard output: a terminal; --force writes to it\n");
+    assert_string_equal(text,
+                        "vjp run: --diff_src: standard output: a terminal; --force writes to it\n");
     assert_int_equal(run_on_a_terminal(ARGS(RELU_TO("-"), "--force"), &first, err), 0);
     assert_int_equal(first, '\x93');
     fclose(err);

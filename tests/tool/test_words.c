@@ -159,7 +159,8 @@ static void info_names_the_instruction_set(void **state)
 static void info_names_everything_else(void **state)
 {
     (void)state;
-    static const char *const lines[] = { "version ", "\ncpu ", "\ncaches ", "\nthreads ", "\ncuda " };
+    static const char *const lines[] = { "version ", "\ncpu ", "\ncaches ", "\nthreads ",
+                                         "\ncuda " };
     outcome got = tool(ARGS("info"));
     for (int i = 0; i < COUNT_OF(lines); i++)
         assert_prints(got, lines[i]);
@@ -182,8 +183,9 @@ typedef struct wrong {
     "run", "hard_sigmoid_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
 #define SOFTMAX "run", "softmax_backward", "--dst", "x.npy", "--diff_dst", "g.npy"
 #define D "--diff_src", "d.npy"
-#define NOT_WIDE(dtype)                                                                          \
-    "vjp run: --wide: " dtype " is not allowed with inputs of f32; outputs may be f32 where inputs " \
+#define NOT_WIDE(dtype)                                                    \
+    "vjp run: --wide: " dtype                                              \
+    " is not allowed with inputs of f32; outputs may be f32 where inputs " \
     "are f16 or bf16"
 
 static const wrong wrongs[] = {
@@ -195,13 +197,15 @@ static const wrong wrongs[] = {
     { { "info", "here" }, 2, "vjp info: unexpected argument: here" },
     { { "info", "--loud" }, 2, "vjp info: there is no option --loud; see vjp info --help" },
     { { "info", "-x" }, 2, "vjp info: options begin with two dashes: -x" },
-    { { "bench", "--sede", "1" }, 2,
-      "vjp bench: there is no option --sede; see vjp bench --help" },
-    { { "check", "--sed=1" }, 2,
+    { { "bench", "--sede", "1" }, 2, "vjp bench: there is no option --sede; see vjp bench --help" },
+    { { "check", "--sed=1" },
+      2,
       "vjp check: there is no option --sed; did you mean --seed? see vjp check --help" },
     { { "info", "--help=yes" }, 2, "vjp info: --help takes no value" },
-    { { "ops", "rely_backward" }, 2,
-      "vjp ops: there is no operator rely_backward; did you mean relu_backward? `vjp ops` lists them" },
+    { { "ops", "rely_backward" },
+      2,
+      "vjp ops: there is no operator rely_backward; did you mean relu_backward? `vjp ops` lists "
+      "them" },
     { { "ops", "sotfmax_backward" }, 2, "did you mean softmax_backward?" },
     { { "ops", "HARD-SIGMOIDS" }, 2, "did you mean hard_sigmoid?" },
     { { "ops", "dropout" }, 2, "vjp ops: there is no operator dropout; `vjp ops` lists them" },
@@ -209,30 +213,41 @@ static const wrong wrongs[] = {
     { { "run" }, 2, "vjp run: which operator? `vjp ops` lists them" },
     { { "run", "rely", D }, 2, "vjp run: there is no operator rely; did you mean relu?" },
     { { "run", "rely", "--help" }, 2, "there is no operator rely; did you mean relu?" },
-    { { RELU, D, "--user-dst", "0" }, 2,
+    { { RELU, D, "--user-dst", "0" },
+      2,
       "vjp run: --user_dst: relu_backward has no such tensor or attribute; did you mean --use_dst? "
       "see vjp run relu_backward --help" },
     { { RELU, "--dif_src", "d.npy" }, 2, "did you mean --diff_src?" },
     { { RELU, D, "--thread", "2" }, 2, "did you mean --threads?" },
-    { { RELU, D, "--slope", "x.npy" }, 2,
-      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp run relu_backward --help" },
-    { { RELU, D, "--axis=1" }, 2, "vjp run: --axis: relu_backward has no such tensor or attribute" },
+    { { RELU, D, "--slope", "x.npy" },
+      2,
+      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp run relu_backward "
+      "--help" },
+    { { RELU, D, "--axis=1" },
+      2,
+      "vjp run: --axis: relu_backward has no such tensor or attribute" },
     { { RELU, "--diff_src" }, 2, "vjp run: --diff_src needs a value" },
     { { RELU }, 2, "vjp run: --diff_src FILE is missing: an output of relu_backward" },
-    { { "run", "relu_backward", "--src", "x.npy", D }, 2,
+    { { "run", "relu_backward", "--src", "x.npy", D },
+      2,
       "vjp run: --diff_dst FILE is missing: an input of relu_backward" },
-    { { "run", "relu_backward", "--src", "-", "--diff_dst", "-", D }, 2,
+    { { "run", "relu_backward", "--src", "-", "--diff_dst", "-", D },
+      2,
       "vjp run: --diff_dst: - is taken by --src" },
     { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
-        "--diff_src", "-", "--diff_slope", "-" }, 2,
+        "--diff_src", "-", "--diff_slope", "-" },
+      2,
       "vjp run: --diff_slope: - is taken by --diff_src" },
-    { { RELU, D, "--use_dst", "yes" }, 2,
+    { { RELU, D, "--use_dst", "yes" },
+      2,
       "vjp run: --use_dst: \"yes\" is not 0, 1, false or true" },
     { { RELU, D, "--use_dst", "" }, 2, "vjp run: --use_dst: \"\" is not 0, 1, false or true" },
-    { { RELU, D, "--threads", "-1" }, 2,
+    { { RELU, D, "--threads", "-1" },
+      2,
       "vjp run: --threads: \"-1\" is not a whole number from 0 to 32767" },
     { { RELU, D, "--threads", "two" }, 2, "vjp run: --threads: \"two\" is not a whole number" },
-    { { RELU, D, "--wide", "f32" }, 2,
+    { { RELU, D, "--wide", "f32" },
+      2,
       "vjp run: --wide: the outputs of relu_backward have the dtype of its inputs" },
     { { SOFTMAX, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
     { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 2, NOT_WIDE("f16") },
@@ -240,20 +255,27 @@ static const wrong wrongs[] = {
     { { SOFTMAX, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
     { { SOFTMAX, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },
-    { { SOFTMAX, D, "--axis", "1" }, 1, "vjp run: softmax_backward: attribute axis: 1 is out of range" },
+    { { SOFTMAX, D, "--axis", "1" },
+      1,
+      "vjp run: softmax_backward: attribute axis: 1 is out of range" },
     { { HARD, "--alpha", "0.2" }, 1, "vjp run: hard_sigmoid_backward: attribute beta" },
-    { { HARD, "--alpha", "0.2", "--beta", "half" }, 2,
+    { { HARD, "--alpha", "0.2", "--beta", "half" },
+      2,
       "vjp run: --beta: \"half\" is not a number in the range of f64" },
     { { HARD, "--alpha", "1e309", "--beta", "1" }, 2, "--alpha: \"1e309\" is not a number" },
     { { HARD, "--alpha", "", "--beta", "1" }, 2, "--alpha: \"\" is not a number" },
     { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
-        "--diff_src", "d.npy", "--diff_slope", "s.npy", "--data_format=NHWC" }, 1,
+        "--diff_src", "d.npy", "--diff_slope", "s.npy", "--data_format=NHWC" },
+      1,
       "vjp run: prelu_backward: attribute data_format: 'NHWC' is not one of" },
-    { { "run", "relu_backward", "--src", "no.npy", "--diff_dst", "g.npy", D }, 1,
+    { { "run", "relu_backward", "--src", "no.npy", "--diff_dst", "g.npy", D },
+      1,
       "vjp run: --src: no.npy: No such file or directory" },
-    { { "run", "relu_backward", "--src", ".", "--diff_dst", "g.npy", D }, 1,
+    { { "run", "relu_backward", "--src", ".", "--diff_dst", "g.npy", D },
+      1,
       "vjp run: --src: .: Is a directory" },
-    { { "run", "relu_backward", "--src", "x.npy", "--diff_dst", "bad.npy", D }, 1,
+    { { "run", "relu_backward", "--src", "x.npy", "--diff_dst", "bad.npy", D },
+      1,
       "vjp run: --diff_dst: bad.npy: not a .npy file" },
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfdoc.h - the parts of perfdoc: lines.c finds what was measured, tables.c and charts.c show it. */
+/* perfdoc.h - the parts of perfdoc: lines.c finds what was measured, tables.c and charts.c show it.
+ * */
 #ifndef PERFDOC_H
 #define PERFDOC_H
 

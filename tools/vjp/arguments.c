@@ -70,7 +70,8 @@ static int parse_option(const command *command, int argc, char **argv, int at, a
         complain(command, MISUSED, "--%s needs a value", text);
         return 0;
     }
-    for (char *dash = text; !row && (dash = strchr(dash, '-'));) /* the library's have underscores */
+    for (char *dash = text;
+         !row && (dash = strchr(dash, '-'));) /* the library's have underscores */
         *dash = '_';
     *made = (argument){ row ? row->name : text, flag ? "" : equals ? equals + 1 : argv[at + 1] };
     return flag || equals ? 1 : 2;

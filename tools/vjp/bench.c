@@ -25,8 +25,8 @@ static int measure(bench *b, bench_result *r, bench_twist twist)
     load l;
     bool cuda = b->device == VJP_CUDA;
     show_progress(b, r);
-    bool well =
-        load_open(&l, &b->where, b->ctx, &r->of.p, twist, cuda ? 4 * b->cuda.cache_size : 0, reason);
+    bool well = load_open(&l, &b->where, b->ctx, &r->of.p, twist, cuda ? 4 * b->cuda.cache_size : 0,
+                          reason);
     if (well) {
         rivals_open(&b->peers, &l, r->rivals);
         well = cuda ? bench_cuda_measure(&b->cuda, &l, &r->s)
@@ -187,14 +187,15 @@ static bool cannot_write(const bench *b, const char *option, const char *path)
     return complain(b->args->command, false, "--%s: %s: %s", option, path, strerror(errno));
 }
 
-/* What the file of --json has. A last line without an end was cut off as its writer ended, and goes;
- * any other that is wrong was not written by vjp bench. */
+/* What the file of --json has. A last line without an end was cut off as its writer ended, and
+ * goes; any other that is wrong was not written by vjp bench. */
 static bool read_lines(bench *b, const char *path)
 {
     b->before = records_read(b->json);
     if (b->before.bad)
-        return complain(b->args->command, false, "--resume: %s: line %" PRId64 " is no line of vjp bench",
-                        path, b->before.bad);
+        return complain(b->args->command, false,
+                        "--resume: %s: line %" PRId64 " is no line of vjp bench", path,
+                        b->before.bad);
     return !b->before.cut || !ftruncate(fileno(b->json), b->before.end) ||
            cannot_write(b, "json", path);
 }
@@ -339,4 +340,5 @@ static const option options[] = {
     { NULL, NULL, NULL },
 };
 
-const command command_bench = { "bench", NULL, "measure time and bandwidth", options, NULL, run, NULL };
+const command command_bench = { "bench", NULL, "measure time and bandwidth", options, NULL,
+                                run,     NULL };

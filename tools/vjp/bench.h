@@ -61,8 +61,8 @@ typedef struct bench_problem {
     named_layout layout;
 } bench_problem;
 
-/* bench_choices - in how many ways an operator is measured: 2 if it has a CHOICE. bench_case_name - the
- * name of a case with an operator in one of them; false if the case is not for it. */
+/* bench_choices - in how many ways an operator is measured: 2 if it has a CHOICE. bench_case_name -
+ * the name of a case with an operator in one of them; false if the case is not for it. */
 int32_t bench_choices(const vjp_op_info *op);
 bool bench_case_name(const bench_case *c, const vjp_op_info *op, int32_t choice,
                      char name[BENCH_NAME]);
@@ -84,8 +84,8 @@ typedef struct bench_shape {
     bool in_set; /* a case that is wanted has it */
 } bench_shape;
 
-/* bench_problem_of - the operator in a shape that the set does not have: along the last axis, with a
- * parameter for each element of that. */
+/* bench_problem_of - the operator in a shape that the set does not have: along the last axis, with
+ * a parameter for each element of that. */
 bench_problem bench_problem_of(const vjp_op_info *op, const bench_shape *shape, vjp_dtype dtype);
 
 /* ---- bench_load.c ------------------------------------------------------------------------- */
@@ -249,7 +249,8 @@ bool bench_read_selection(bench *b);
 bool bench_wants(const bench *b, const bench_result *r);
 bool bench_knows(const bench *b, const bench_result *r);
 
-/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have. */
+/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have.
+ * */
 bool bench_wants_op(const bench *b, const vjp_op_info *op);
 bool bench_wants_dtype(const bench *b, vjp_dtype dtype);
 

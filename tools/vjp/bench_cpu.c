@@ -121,8 +121,8 @@ static bool rival_run(void *state)
     return r->who->run(r->job) == 0;
 }
 
-/* The ceiling is what the bandwidth is that share of: the medians of either's times need not be from
- * the same moments. */
+/* The ceiling is what the bandwidth is that share of: the medians of either's times need not be
+ * from the same moments. */
 static sample sample_of(const contender *c, double bytes, const contender *ours,
                         const contender *top, const triad *t)
 {

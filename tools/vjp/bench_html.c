@@ -17,7 +17,8 @@ static const char head[] =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2em auto;padding:0 1em;"
     "color:#1a1d21;background:#fff}\n"
     "svg{width:100%;min-width:640px;height:auto;display:block}\n"
-    ".chart,.wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px}td,th{padding:1px 9px;text-align:right;white-space:nowrap}"
+    ".chart,.wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px}td,th{padding:1px "
+    "9px;text-align:right;white-space:nowrap}"
     "td:nth-child(-n+6),th:nth-child(-n+6){text-align:left}\n"
     "@media(prefers-color-scheme:dark){body{color:#e4e6e9;background:#16181c}}\n";
 
@@ -155,7 +156,8 @@ static void write_threads(FILE *page, const records *all, int64_t first, const c
 
 static void write_table(FILE *page, const records *all)
 {
-    fprintf(page, "<h2>All figures</h2>\n<div class='wide'><table><tr><th>who<th>case<th>dtype<th>shape<th>layout"
+    fprintf(page, "<h2>All figures</h2>\n<div "
+                  "class='wide'><table><tr><th>who<th>case<th>dtype<th>shape<th>layout"
                   "<th>device<th>threads<th>us<th>GB/s<th>ceiling<th>share"
                   "<th>time over vjp's<th></tr>\n");
     for (int64_t i = 0; i < all->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_problem.c - a case of `vjp bench` for one operator: its name, and the problem. All of it comes
- * from the enumeration. */
+/* bench_problem.c - a case of `vjp bench` for one operator: its name, and the problem. All of it
+ * comes from the enumeration. */
 #include <string.h>
 
 #include "base.h"
@@ -45,7 +45,8 @@ static void put_choice(const vjp_op_info *op, int32_t choice, char words[BENCH_N
     if (attr->type == VJP_ATTR_STR)
         snprintf(words, BENCH_NAME, " %s", kind_choice(attr, choice));
     else if (!strncmp(attr->name, "use_", 4))
-        snprintf(words, BENCH_NAME, " from %s", choice ? attr->name + 4 : vjp_op_tensor(op, 0)->name);
+        snprintf(words, BENCH_NAME, " from %s",
+                 choice ? attr->name + 4 : vjp_op_tensor(op, 0)->name);
     else
         snprintf(words, BENCH_NAME, " %s=%d", attr->name, (int)choice);
 }

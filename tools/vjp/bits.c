@@ -3,8 +3,8 @@
  *
  * Every build, instruction set and number of threads must reproduce the hashes of
  * conformance/hashes.def, and a CUDA device those of elementwise outputs. Inputs are bit patterns
- * from an integer generator, edge values among them; all NaNs count as one. `vjp check --write-bits`
- * prints that file. */
+ * from an integer generator, edge values among them; all NaNs count as one. `vjp check
+ * --write-bits` prints that file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +120,8 @@ static uint64_t mild_bits(vjp_dtype dtype, uint64_t bits)
         [VJP_BF16] = { 7, 127, 12 },
     };
     int digits = formats[dtype].digits, reach = formats[dtype].reach;
-    uint64_t exponent = (uint64_t)(formats[dtype].bias - reach) + (bits >> 8) % (2u * (unsigned)reach);
+    uint64_t exponent =
+        (uint64_t)(formats[dtype].bias - reach) + (bits >> 8) % (2u * (unsigned)reach);
     uint64_t sign = (bits & 1) << (8 * vjp_dtype_size(dtype) - 1);
     return sign | exponent << digits | (bits >> (64 - digits));
 }
@@ -131,7 +132,8 @@ static void write_integers(probe *t, int32_t input, random_state *random)
     ptrdiff_t size = (ptrdiff_t)vjp_dtype_size(tensor->dtype);
     unsigned char *origin = t->image[input] + t->start[input];
     for (walk w = walk_tensor(tensor); w.more; walk_next(&w))
-        element_write(tensor->dtype, origin + w.offset * size, value_draw_input(random, &t->p, input, 0));
+        element_write(tensor->dtype, origin + w.offset * size,
+                      value_draw_input(random, &t->p, input, 0));
 }
 
 /* Every element of an input; the low bytes of a number come first, as npy.c asserts. */
@@ -292,8 +294,8 @@ static void check_operator(checks *c, const vjp_op_info *op, case_dtypes dtypes,
     probe_close(&last);
 }
 
-/* Only results that depend on a sum are tried with every number of threads: where a map is cut in pieces
- * shows with one. */
+/* Only results that depend on a sum are tried with every number of threads: where a map is cut in
+ * pieces shows with one. */
 int64_t check_bits(checks *c, bool dry)
 {
     subjects device = { { { .ctx = c->context, .name = "cuda" } }, 1 };

@@ -44,7 +44,8 @@ typedef struct chart {
 extern const char chart_style[];
 
 /* chart_add - a point of the series of that name, which is made if it is new. A dashed one has the
- * colour of the other one of its name, if that is there already. A y that is not finite is a gap. */
+ * colour of the other one of its name, if that is there already. A y that is not finite is a gap.
+ * */
 void chart_add(chart *c, const char *name, bool dashed, double x, double y);
 
 /* chart_has_line - whether there is more than single points. */
@@ -87,8 +88,8 @@ void chart_bars_file(FILE *file, const char *title, const bars *b);
 /* ---- chart_text.c ------------------------------------------------------------------------- */
 
 /* chart_color - a colour for number i; they repeat after CHART_COLORS.
- * write_text - text with what HTML gives a meaning escaped. text_width - the pixels that it takes, or
- * a few less. write_fitted - as much of it as there is room for, the rest as a tool tip. */
+ * write_text - text with what HTML gives a meaning escaped. text_width - the pixels that it takes,
+ * or a few less. write_fitted - as much of it as there is room for, the rest as a tool tip. */
 const char *chart_color(int i);
 void write_text(FILE *page, const char *text);
 double text_width(const char *text);

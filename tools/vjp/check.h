@@ -29,7 +29,8 @@ int64_t check_large(checks *c, bool dry);
 int64_t check_bits(checks *c, bool dry);
 int64_t check_vectors(checks *c, bool dry);
 
-/* write_bits - print conformance/hashes.def as the reference, on the CPU, computes it; the exit status. */
+/* write_bits - print conformance/hashes.def as the reference, on the CPU, computes it; the exit
+ * status. */
 int write_bits(checks *c);
 
 /* long_problems - long rows, many columns, transposes: up to some 10^7 elements; to be freed with

@@ -119,7 +119,8 @@ int32_t shape_model(const vjp_op_info *op, int32_t index)
     const vjp_tensor_info *tensor = vjp_op_tensor(op, index);
     for (int32_t i = 0; i < index && tensor->shape_rule == VJP_SHAPE_PARAM; i++) {
         const vjp_tensor_info *other = vjp_op_tensor(op, i);
-        bool gradient = !strncmp(tensor->name, "diff_", 5) && !strcmp(tensor->name + 5, other->name);
+        bool gradient =
+            !strncmp(tensor->name, "diff_", 5) && !strcmp(tensor->name + 5, other->name);
         if (gradient || (tensor->flags & other->flags & VJP_TENSOR_SUM))
             return i;
     }

@@ -9,8 +9,8 @@ typedef struct guess {
     int start, whole; /* letters that differ, from the best's first letters and from all of it */
 } guess;
 
-/* guess_try - a candidate. It is like the word if of three letters at most one is wrong; letters that
- * the word leaves off at the end are not counted. */
+/* guess_try - a candidate. It is like the word if of three letters at most one is wrong; letters
+ * that the word leaves off at the end are not counted. */
 void guess_try(guess *g, const char *candidate);
 
 /* guess_words - " did you mean --name?", the dashes being `prefix`; "" if there is no guess. */

@@ -213,7 +213,8 @@ static void show_json(const machine *m)
     json_put_member(stdout, "isa", m->isa);
     printf(", ");
     json_put_member(stdout, "best_isa", m->best);
-    printf(",\n \"threads\": %d, \"cpus\": %d,\n \"cuda\": [", m->threads ? m->threads : 1, m->cpus);
+    printf(",\n \"threads\": %d, \"cpus\": %d,\n \"cuda\": [", m->threads ? m->threads : 1,
+           m->cpus);
     for (int i = 0; i < m->ndevices; i++) {
         printf("%s{\"device\": %d, ", i ? ", " : "", i);
         json_put_member(stdout, "isa", m->devices[i]);

@@ -33,7 +33,8 @@ static const command *find_command(const char *name)
             return commands[i];
         guess_try(&g, commands[i]->name);
     }
-    fprintf(stderr, "vjp: there is no command %s;%s `vjp help` lists them\n", name, guess_words(&g, "", words));
+    fprintf(stderr, "vjp: there is no command %s;%s `vjp help` lists them\n", name,
+            guess_words(&g, "", words));
     return NULL;
 }
 

@@ -123,8 +123,10 @@ static bool take_descr(cursor *c, dict *d)
         if (text[0] == '>' && !strcmp(text + 1, descrs[i].descr + 1))
             return refuse(c->reason, "descr is '%s': big-endian data are not read", text);
     }
-    return refuse(c->reason, "descr is '%s', not '<f8', '<f4', '<f2', '<V2' (bfloat16), '<i4', '<i8', '|u1' "
-                  "or '|b1'", text);
+    return refuse(c->reason,
+                  "descr is '%s', not '<f8', '<f4', '<f2', '<V2' (bfloat16), '<i4', '<i8', '|u1' "
+                  "or '|b1'",
+                  text);
 }
 
 static bool take_order(cursor *c, dict *d)
@@ -204,7 +206,8 @@ static bool take_dict(cursor *c, dict *d)
         return refuse(c->reason, "the header is not a Python dict");
     while (!take(c, '}')) {
         if (!comma)
-            return refuse(c->reason, "the header is not a Python dict: it lacks a comma or its end");
+            return refuse(c->reason,
+                          "the header is not a Python dict: it lacks a comma or its end");
         if (!take_entry(c, d))
             return false;
         comma = take(c, ',');

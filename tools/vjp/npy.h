@@ -70,8 +70,8 @@ typedef struct npy_output {
 
 /* npy_create - make room for a dense row-major tensor of that dtype and shape, in a temporary file
  * in the folder of `path`. Nothing is changed at `path` itself before npy_commit. "-" is standard
- * output, for which the tensor is kept in memory. A terminal and a file that is read-only are refused
- * without force. */
+ * output, for which the tensor is kept in memory. A terminal and a file that is read-only are
+ * refused without force. */
 bool npy_create(const char *path, bool force, const vjp_tensor *tensor, npy_output *output,
                 char reason[NPY_REASON_SIZE]);
 

@@ -68,12 +68,13 @@ static void compute(plot *of)
             element_write(p->tensors[t].dtype, &of->values[t][i], input_value(of, t, i));
     }
     if (vjp_compute(NULL, p->op->name, p->attrs, p->nattrs, tensors, p->ntensors,
-                    (const void *const *)buffers, buffers + p->op->ninputs, reason, sizeof reason) != VJP_OK)
+                    (const void *const *)buffers, buffers + p->op->ninputs, reason,
+                    sizeof reason) != VJP_OK)
         broken("%s: %s", p->op->name, reason);
 }
 
-/* Whether y jumps between i - 1 and i: a step of more than 4 per unit, and several times as large as one
- * beside it. Where a curve is merely steep, neighbouring steps are alike. */
+/* Whether y jumps between i - 1 and i: a step of more than 4 per unit, and several times as large
+ * as one beside it. Where a curve is merely steep, neighbouring steps are alike. */
 static bool jumps(const double *y, int64_t i)
 {
     double step = fabs(y[i] - y[i - 1]);
@@ -84,8 +85,8 @@ static bool jumps(const double *y, int64_t i)
 
 /* The point between i - 1, which is in sight, and i, which is not, or the reverse, where the curve
  * leaves what is in sight. A curve that becomes infinite leaves it straight up or down. */
-static void add_edge(chart *c, const char *name, bool dashed, const double *x, const double *y, int64_t i,
-                     double reach)
+static void add_edge(chart *c, const char *name, bool dashed, const double *x, const double *y,
+                     int64_t i, double reach)
 {
     int64_t in = fabs(y[i]) <= reach ? i : i - 1, out = in == i ? i - 1 : i;
     double edge = copysign(reach, y[out]), share = (edge - y[in]) / (y[out] - y[in]);
@@ -94,7 +95,8 @@ static void add_edge(chart *c, const char *name, bool dashed, const double *x, c
 }
 
 /* The line is interrupted where it jumps and where it is beyond `reach`. */
-static void add_curve(chart *c, const char *name, bool dashed, const double *x, const double *y, double reach)
+static void add_curve(chart *c, const char *name, bool dashed, const double *x, const double *y,
+                      double reach)
 {
     bool was_seen = false;
     for (int64_t i = 0; i < CURVE; i++) {
@@ -116,8 +118,8 @@ static bool has_pole(const double *y)
     return false;
 }
 
-/* Of operators with a pole as much is shown as of src; of others, all. The forward of a gradient comes
- * last, dashed: where it covers the gradient both are seen. */
+/* Of operators with a pole as much is shown as of src; of others, all. The forward of a gradient
+ * comes last, dashed: where it covers the gradient both are seen. */
 static void add_curves(chart *c, const plot *of)
 {
     const vjp_op_info *op = of->p.op;
@@ -149,7 +151,8 @@ static void add_rows(chart *c, const plot *of)
         if (vjp_op_tensor(of->p.op, t)->shape_rule != VJP_SHAPE_ROW)
             add_row(c, of, t, false);
     for (int32_t t = 0; t < ninputs; t++)
-        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_DATA && t != kind_gradient(of->p.op))
+        if (vjp_op_tensor(of->p.op, t)->shape_rule == VJP_SHAPE_DATA &&
+            t != kind_gradient(of->p.op))
             add_row(c, of, t, true);
 }
 
@@ -183,7 +186,8 @@ void plot_write(FILE *file, const vjp_op_info *op)
     if (of.along_axis)
         problem_add_attr(&of.p, vjp_attr_s64(kind_attr(op, ROLE_AXIS)->name, 0)); /* of one dim */
     compute(&of);
-    chart c = { .title = title, .unit = of.along_axis ? "index along axis" : vjp_op_tensor(op, 0)->name };
+    chart c = { .title = title,
+                .unit = of.along_axis ? "index along axis" : vjp_op_tensor(op, 0)->name };
     if (of.along_axis)
         add_rows(&c, &of);
     else

@@ -102,7 +102,8 @@ static int check_names(call *c)
     return DONE;
 }
 
-/* Every tensor that is not optional has a file; standard input and output are one tensor's at most. */
+/* Every tensor that is not optional has a file; standard input and output are one tensor's at most.
+ * */
 static int check_files(call *c)
 {
     const char *standard[2] = { NULL, NULL };
@@ -178,7 +179,8 @@ static int open_inputs(call *c)
 {
     char reason[NPY_REASON_SIZE];
     for (int32_t i = 0; i < c->op->ninputs; i++)
-        if (is_given(c, i) && !npy_open(option_given(c->args, tensor_name(c, i)), &c->inputs[i], reason))
+        if (is_given(c, i) &&
+            !npy_open(option_given(c->args, tensor_name(c, i)), &c->inputs[i], reason))
             return complain(c->args->command, FAILED, "--%s: %s", tensor_name(c, i), reason);
     return DONE;
 }
@@ -235,7 +237,8 @@ static void row_dims(const call *c, int32_t *first, int32_t *last)
     }
 }
 
-/* The shape of an output without one to go by: rows without their axis, or a parameter along them. */
+/* The shape of an output without one to go by: rows without their axis, or a parameter along them.
+ * */
 static vjp_tensor shape_by_rule(const call *c, int32_t index)
 {
     const vjp_tensor *data = &c->inputs[0].tensor;
@@ -291,7 +294,8 @@ static int create_outputs(call *c)
         const char *name = tensor_name(c, c->op->ninputs + i);
         if (!is_given(c, c->op->ninputs + i))
             continue;
-        if (!npy_create(option_given(c->args, name), force, &c->outcomes[i], &c->outputs[i], reason))
+        if (!npy_create(option_given(c->args, name), force, &c->outcomes[i], &c->outputs[i],
+                        reason))
             return complain(c->args->command, FAILED, "--%s: %s", name, reason);
         for (int32_t j = 0; j < i; j++)
             if (c->outputs[i].target && c->outputs[j].target &&

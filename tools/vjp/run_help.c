@@ -57,6 +57,7 @@ int run_help(const arguments *args)
     for (int32_t i = 0; i < op->nattrs; i++)
         show_attribute(vjp_op_attr(op, i));
     show_options(args->command);
-    printf("\n%s\nA FILE of - is standard input or standard output.\n", dtypes_sentence(op, "", words));
+    printf("\n%s\nA FILE of - is standard input or standard output.\n",
+           dtypes_sentence(op, "", words));
     return DONE;
 }

@@ -74,8 +74,8 @@ const char *operand(const arguments *args, int index);
 bool option_number(const arguments *args, const char *name, int64_t low, int64_t high,
                    int64_t otherwise, int64_t *number);
 
-/* op_named - the operator of that name or title; NULL if there is none. find_op - the same, and says
- * so. */
+/* op_named - the operator of that name or title; NULL if there is none. find_op - the same, and
+ * says so. */
 const vjp_op_info *op_named(const char *name);
 const vjp_op_info *find_op(const command *command, const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.cpp - describes PyTorch's tensors to the library, allocates outputs, and runs: on the CPU with
- * PyTorch's own threads, on CUDA on its current stream. */
+/* call.cpp - describes PyTorch's tensors to the library, allocates outputs, and runs: on the CPU
+ * with PyTorch's own threads, on CUDA on its current stream. */
 #include "call.h"
 
 #include <atomic>
@@ -16,7 +16,8 @@ namespace vjp_torch {
 op_signature table[MOST_OPERATORS];
 int noperators;
 
-static int32_t torch_dtypes[8], torch_bool, on_cpu, on_cuda; /* torch's numbers; dtypes by vjp_dtype */
+static int32_t torch_dtypes[8], torch_bool, on_cpu,
+    on_cuda; /* torch's numbers; dtypes by vjp_dtype */
 
 void fail(const std::string &text) { throw std::runtime_error(text); }
 
@@ -120,7 +121,8 @@ std::string call::describe_unless(int i)
         return "has " + std::to_string(ndim) + " dims; 12 are the most";
     d.dtype = dtype_of(dtype);
     if (!d.dtype)
-        return "its dtype is not one of float64, float32, float16, bfloat16, int32, int64, uint8 and bool";
+        return "its dtype is not one of float64, float32, float16, bfloat16, int32, int64, uint8 "
+               "and bool";
     if (i == 0) {
         device_type = type;
         device = index;
@@ -188,8 +190,8 @@ static bool is_dense(const vjp_tensor &t)
     return true;
 }
 
-static AtenTensorHandle empty(const call &c, int32_t ndim, const int64_t *shape, const int64_t *strides,
-                       vjp_dtype dtype)
+static AtenTensorHandle empty(const call &c, int32_t ndim, const int64_t *shape,
+                              const int64_t *strides, vjp_dtype dtype)
 {
     AtenTensorHandle result;
     ok(aoti_torch_empty_strided(ndim, shape, strides, torch_dtypes[dtype], c.device_type, c.device,
@@ -338,8 +340,8 @@ static void run_cuda(call &c)
     char reason[VJP_REASON_SIZE];
     vjp_context *context = cuda_context(c.device);
     void *stream = current_stream(c.device), *memory = nullptr;
-    if (vjp_plan_create(context, c.op.info->name, c.attrs, c.nattrs, c.given, c.op.ntensors, &own.plan,
-                        reason, sizeof reason))
+    if (vjp_plan_create(context, c.op.info->name, c.attrs, c.nattrs, c.given, c.op.ntensors,
+                        &own.plan, reason, sizeof reason))
         c.refuse(reason);
     const int64_t size = (int64_t)vjp_plan_workspace_size(own.plan), one = 1;
     if (size) {

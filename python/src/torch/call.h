@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call.h - what the files of libvjp_torch.so share: an operator's signature, and a call of it.
  *
- * Written against the C functions of libtorch's stable ABI, so that one binary serves torch 2.10 and
- * newer. It is C++ only because an error leaves a boxed kernel as an exception. A call flows one way:
- * operators.cpp and overrides.cpp take arguments off PyTorch's stack, call.cpp describes them,
- * allocates outputs and runs. */
+ * Written against the C functions of libtorch's stable ABI, so that one binary serves torch 2.10
+ * and newer. It is C++ only because an error leaves a boxed kernel as an exception. A call flows
+ * one way: operators.cpp and overrides.cpp take arguments off PyTorch's stack, call.cpp describes
+ * them, allocates outputs and runs. */
 #ifndef VJP_TORCH_CALL_H
 #define VJP_TORCH_CALL_H
 
@@ -83,8 +83,8 @@ struct call {
     void take_attr(int i, StableIValue value); /* attribute i, off the stack */
 };
 
-/* Allocates and describes output i as torch.empty_like of tensor `like`: the same memory format, also
- * where that is not dense. */
+/* Allocates and describes output i as torch.empty_like of tensor `like`: the same memory format,
+ * also where that is not dense. */
 void add_output_like(call &c, int i, int like);
 
 /* Allocates and describes output i: shaped as the table says, or without elements if not wanted. */

@@ -27,7 +27,9 @@ static std::string attr_schema(const op_signature &op, int i)
     case VJP_ATTR_S64: snprintf(text, sizeof text, "%lld", (long long)value.s64); break;
     case VJP_ATTR_F32: snprintf(text, sizeof text, "%.9g", (double)value.f32); break;
     case VJP_ATTR_F64: snprintf(text, sizeof text, "%.17g", value.f64); break;
-    case VJP_ATTR_STR: snprintf(text, sizeof text, "\"%s\"", attr->required ? "" : value.str); break;
+    case VJP_ATTR_STR:
+        snprintf(text, sizeof text, "\"%s\"", attr->required ? "" : value.str);
+        break;
     }
     std::string schema = std::string(types[attr->type]) + (op.absent[i] ? "? " : " ") + attr->name;
     return attr->required ? schema : schema + "=" + (op.absent[i] ? "None" : text);
@@ -69,8 +71,8 @@ static std::string out_schema_of(const op_signature &op)
     std::string outputs;
     for (int i = op.ninputs; i < op.ntensors; i++) {
         const std::string alias(1, (char)('a' + i - op.ninputs));
-        outputs += std::string(op.nattrs || i > op.ninputs ? ", " : ", *, ") + "Tensor(" + alias + "!)" +
-                   (op.optional[i] ? "? " : " ") + op.tensors[i]->name +
+        outputs += std::string(op.nattrs || i > op.ninputs ? ", " : ", *, ") + "Tensor(" + alias +
+                   "!)" + (op.optional[i] ? "? " : " ") + op.tensors[i]->name +
                    (op.optional[i] ? "=None" : "");
     }
     return std::string(op.info->name) + "_out(" + arguments_schema(op) + outputs + ") -> ()";
@@ -120,8 +122,14 @@ static void writing(const op_signature &op, StableIValue *stack)
 }
 
 /* A boxed kernel receives nothing but its arguments, so each operator has functions of its own. */
-template <size_t i> static void returning_kernel(StableIValue *stack, uint64_t, uint64_t) { returning(table[i], stack); }
-template <size_t i> static void writing_kernel(StableIValue *stack, uint64_t, uint64_t) { writing(table[i], stack); }
+template <size_t i> static void returning_kernel(StableIValue *stack, uint64_t, uint64_t)
+{
+    returning(table[i], stack);
+}
+template <size_t i> static void writing_kernel(StableIValue *stack, uint64_t, uint64_t)
+{
+    writing(table[i], stack);
+}
 
 namespace {
 struct kernels {
@@ -138,7 +146,8 @@ static void define_operators()
 {
     const kernels *all = kernels_of(std::make_index_sequence<MOST_OPERATORS>());
     TorchLibraryHandle library, cpu, cuda;
-    ok(aoti_torch_library_init_def("vjp", __FILE__, __LINE__, &library), "defining the namespace vjp");
+    ok(aoti_torch_library_init_def("vjp", __FILE__, __LINE__, &library),
+       "defining the namespace vjp");
     ok(aoti_torch_library_init_impl("vjp", "CPU", __FILE__, __LINE__, &cpu), "adding kernels");
     ok(aoti_torch_library_init_impl("vjp", "CUDA", __FILE__, __LINE__, &cuda), "adding kernels");
     for (int i = 0; i < noperators; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overrides.cpp - backward kernels of PyTorch's own replaced by the library's: vjp.torch.enable(). */
+/* overrides.cpp - backward kernels of PyTorch's own replaced by the library's: vjp.torch.enable().
+ * */
 #include "call.h"
 
 #include <atomic>
@@ -71,8 +72,8 @@ bool is_ours(const override &o, call &c, const StableIValue *stack)
         return false;
     if (o.third == APPROXIMATE && !mode_of(stack[2]))
         return false;
-    return a.dtype <= VJP_BF16 && a.dtype == b.dtype && a.ndim == b.ndim && (!is_row || a.ndim > 0) &&
-           !memcmp(a.shape, b.shape, sizeof *a.shape * (size_t)a.ndim);
+    return a.dtype <= VJP_BF16 && a.dtype == b.dtype && a.ndim == b.ndim &&
+           (!is_row || a.ndim > 0) && !memcmp(a.shape, b.shape, sizeof *a.shape * (size_t)a.ndim);
 }
 
 /* The third argument, which is ours to free, as an attribute. */
@@ -102,7 +103,8 @@ bool take(const override &o, const op_signature &op, StableIValue *stack)
     for (int i = 0; i < o.nattrs; i++)
         c.attrs[c.nattrs++] = o.attrs[i];
     take_third(o, c, stack + 2);
-    add_output_like(c, op.ninputs, o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
+    add_output_like(c, op.ninputs,
+                    o.inputs[0] == 1 ? 0 : 1); /* aten's second argument: what was saved */
     run(c);
     stack[0] = stable(std::exchange(c.tensors[op.ninputs], nullptr));
     return true;
@@ -125,7 +127,8 @@ void pass_on(const override &o, StableIValue *stack, uint64_t nargs)
        "allocating an output");
     memcpy(arguments, stack, sizeof *stack * nargs);
     arguments[nargs] = stable(result);
-    ok(torch_call_dispatcher((std::string("aten::") + o.aten).c_str(), o.out_overload, arguments, ABI),
+    ok(torch_call_dispatcher((std::string("aten::") + o.aten).c_str(), o.out_overload, arguments,
+                             ABI),
        o.aten);
     stack[0] = arguments[0];
 }
@@ -133,7 +136,8 @@ void pass_on(const override &o, StableIValue *stack, uint64_t nargs)
 template <size_t i> void override_kernel(StableIValue *stack, uint64_t nargs, uint64_t)
 {
     override_state &state = states[i];
-    const bool ours = state.on.load(std::memory_order_relaxed) && take(overrides[i], *state.op, stack);
+    const bool ours =
+        state.on.load(std::memory_order_relaxed) && take(overrides[i], *state.op, stack);
     (ours ? state.taken : state.passed_on).fetch_add(1, std::memory_order_relaxed);
     if (!ours)
         pass_on(overrides[i], stack, nargs);
@@ -151,7 +155,8 @@ template <size_t... i> void add_overrides(const char *device, std::index_sequenc
 {
     const kernel kernels[] = { override_kernel<i>... };
     TorchLibraryHandle library; /* kept for the life of the process */
-    ok(aoti_torch_library_init_impl("aten", device, __FILE__, __LINE__, &library), "replacing kernels");
+    ok(aoti_torch_library_init_impl("aten", device, __FILE__, __LINE__, &library),
+       "replacing kernels");
     for (int k = 0; k < NOVERRIDES; k++) {
         states[k].op = find(overrides[k].op);
         ok(torch_library_impl(library, overrides[k].aten, kernels[k], ABI), overrides[k].aten);
@@ -162,17 +167,21 @@ template <size_t... i> void add_overrides(const char *device, std::index_sequenc
 
 } // namespace vjp_torch
 
-/* ---- for vjp.torch, by ctypes ------------------------------------------------------------------ */
+/* ---- for vjp.torch, by ctypes ------------------------------------------------------------------
+ * */
 
 using namespace vjp_torch;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 /* The name of override i in aten; NULL behind the last. */
-EXPORT const char *vjp_torch_override(int i) { return i < NOVERRIDES ? overrides[i].aten : nullptr; }
+EXPORT const char *vjp_torch_override(int i)
+{
+    return i < NOVERRIDES ? overrides[i].aten : nullptr;
+}
 
-/* Registers the kernels of all overrides for a device, "CPU" or "CUDA"; to be called once. They pass
- * calls on until they are switched on. Returns 0 or -1. */
+/* Registers the kernels of all overrides for a device, "CPU" or "CUDA"; to be called once. They
+ * pass calls on until they are switched on. Returns 0 or -1. */
 EXPORT int vjp_torch_override_register(const char *device)
 {
     try {
@@ -183,8 +192,14 @@ EXPORT int vjp_torch_override_register(const char *device)
     return 0;
 }
 
-EXPORT void vjp_torch_override_switch(int i, int on) { states[i].on.store(on, std::memory_order_relaxed); }
-EXPORT int64_t vjp_torch_override_taken(int i) { return states[i].taken.load(std::memory_order_relaxed); }
+EXPORT void vjp_torch_override_switch(int i, int on)
+{
+    states[i].on.store(on, std::memory_order_relaxed);
+}
+EXPORT int64_t vjp_torch_override_taken(int i)
+{
+    return states[i].taken.load(std::memory_order_relaxed);
+}
 EXPORT int64_t vjp_torch_override_passed_on(int i)
 {
     return states[i].passed_on.load(std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_handler.c - the handler for CUDA (jax_ffi.c) without a GPU: stand-ins for XLA, which has XLA's
- * conditions, and for the library's plans. Prints what it sees; test_xla_ffi.py compares.
+/* cuda_handler.c - the handler for CUDA (jax_ffi.c) without a GPU: stand-ins for XLA, which has
+ * XLA's conditions, and for the library's plans. Prints what it sees; test_xla_ffi.py compares.
  *
- * cuda_handler SIZE STATUS - of a plan that needs a workspace of SIZE bytes and whose run returns STATUS. */
+ * cuda_handler SIZE STATUS - of a plan that needs a workspace of SIZE bytes and whose run returns
+ * STATUS. */
 #include "jax_ffi.h"
 
 #include <stdio.h>
@@ -114,20 +115,28 @@ int main(int argc, char **argv)
         return 2;
     workspace = strtoul(argv[1], NULL, 10);
     status = (vjp_status)atoi(argv[2]);
-    XLA_FFI_Api api = { .XLA_FFI_Error_Create = create_error, .XLA_FFI_Error_Destroy = destroy_error,
-                        .XLA_FFI_Stream_Get = get_stream, .XLA_FFI_DeviceMemory_Allocate = allocate,
-                        .XLA_FFI_DeviceMemory_Free = release, .XLA_FFI_DeviceOrdinal_Get = get_ordinal };
+    XLA_FFI_Api api = { .XLA_FFI_Error_Create = create_error,
+                        .XLA_FFI_Error_Destroy = destroy_error,
+                        .XLA_FFI_Stream_Get = get_stream,
+                        .XLA_FFI_DeviceMemory_Allocate = allocate,
+                        .XLA_FFI_DeviceMemory_Free = release,
+                        .XLA_FFI_DeviceOrdinal_Get = get_ordinal };
     XLA_FFI_ByteSpan op_name = SPAN("op"), tensors_name = SPAN("tensors");
     XLA_FFI_ByteSpan op = SPAN("relu_backward"), tensors = SPAN("src diff_dst diff_src");
     int types[] = { XLA_FFI_AttrType_STRING, XLA_FFI_AttrType_STRING };
     XLA_FFI_ByteSpan *names[] = { &op_name, &tensors_name };
     void *values[] = { &op, &tensors };
     int64_t dims[] = { 8 };
-    XLA_FFI_Buffer buffer = { .dtype = XLA_FFI_DataType_F32, .data = memory, .rank = 1, .dims = dims };
+    XLA_FFI_Buffer buffer = {
+        .dtype = XLA_FFI_DataType_F32, .data = memory, .rank = 1, .dims = dims
+    };
     void *args[] = { &buffer, &buffer }, *rets[] = { &buffer };
-    XLA_FFI_CallFrame frame = { .api = &api, .stage = XLA_FFI_ExecutionStage_EXECUTE,
-                                .args = { .size = 2, .args = args }, .rets = { .size = 1, .rets = rets },
-                                .attrs = { .size = 2, .types = types, .names = names, .attrs = values } };
+    XLA_FFI_CallFrame frame = { .api = &api,
+                                .stage = XLA_FFI_ExecutionStage_EXECUTE,
+                                .args = { .size = 2, .args = args },
+                                .rets = { .size = 1, .rets = rets },
+                                .attrs = {
+                                    .size = 2, .types = types, .names = names, .attrs = values } };
     const char *error = (const char *)vjpy_jax_cuda(&frame);
     printf("%s\n", error ? error : "ok");
 }

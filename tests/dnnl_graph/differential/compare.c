@@ -91,7 +91,8 @@ static int agree(vjp_dtype dtype, double there, double here, double slack)
     if (there == 0 && here == 0)
         return !signbit(there) == !signbit(here);
     double ulp = dtype == VJP_F32 ? 0 : (double)dtype_ulp(dtype, here);
-    return fabs(there - here) <= ulp + slack + 0x1p-20 * fabs(here); /* exp: a few ULP of a large result */
+    return fabs(there - here) <=
+           ulp + slack + 0x1p-20 * fabs(here); /* exp: a few ULP of a large result */
 }
 
 static void compare_values(const comparison *c)

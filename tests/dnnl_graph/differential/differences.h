@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differences.h - how the libraries differ, each way by a name, and the list of those that are known.
+/* differences.h - how the libraries differ, each way by a name, and the list of those that are
+ * known.
  *
- * A name is "SUBJECT/STAGE: X there, Y here". The list has a pattern of names on each line (* is any
- * text), then " | " and the reason; the first pattern that fits counts. Lines without " | " are
+ * A name is "SUBJECT/STAGE: X there, Y here". The list has a pattern of names on each line (* is
+ * any text), then " | " and the reason; the first pattern that fits counts. Lines without " | " are
  * comments. "kind NAME | reason" takes a kind out of the comparison.
  *
  * What is found is kept in memory that forked processes share, since a library may crash.

@@ -6,8 +6,8 @@
  * THERE and HERE are the libraries, LIST the known differences; a difference that is not on it is a
  * failure. Without the library THERE the exit status is 77: skipped. VJP_TEST_SEED chooses others.
  *
- * A process asks question after question. Where it crashes, or gets no answer for some seconds, that
- * is an answer too, and another process goes on with the next question.
+ * A process asks question after question. Where it crashes, or gets no answer for some seconds,
+ * that is an answer too, and another process goes on with the next question.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -57,7 +57,8 @@ static int ask_all(char **paths, uint64_t seed, unsigned long end)
     const pair libraries = { library_open(paths[0]), library_open(paths[1]) };
     if (!libraries.there || !libraries.here)
         return 1;
-    /* An exception out of compile would leave a broken entry in the cache of compiled partitions. */
+    /* An exception out of compile would leave a broken entry in the cache of compiled partitions.
+     * */
     libraries.there->graph_set_compiled_partition_cache_capacity(0);
     if (progress->next == 0)
         compare_settings(&libraries);

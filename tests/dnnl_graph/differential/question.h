@@ -2,8 +2,8 @@
 /* question.h - one random call for both libraries: one operation, its attributes, the descriptions
  * of its tensors when it is added and when it is compiled, and its data.
  *
- * Questions are drawn from compat/dnnl_graph/ops.def, most of them valid, many with one thing wrong.
- * The table gives the questions; the other library gives the expected answers.
+ * Questions are drawn from compat/dnnl_graph/ops.def, most of them valid, many with one thing
+ * wrong. The table gives the questions; the other library gives the expected answers.
  */
 #ifndef QUESTION_H
 #define QUESTION_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infiniop/ops/causal_softmax.h - Softmax along the last dim, up to the diagonal.
  *
- * Of the rows along the dim before the last, the last one is whole and each one before it ends one element
- * earlier. What is behind a row's end is not read, and y is +0 there. Tensors as for softmax.h.
- * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
+ * Of the rows along the dim before the last, the last one is whole and each one before it ends one
+ * element earlier. What is behind a row's end is not read, and y is +0 there. Tensors as for
+ * softmax.h. Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
 #ifndef VJP_COMPAT_INFINIOP_CAUSAL_SOFTMAX_H
 #define VJP_COMPAT_INFINIOP_CAUSAL_SOFTMAX_H
 

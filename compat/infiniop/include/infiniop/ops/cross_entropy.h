@@ -3,8 +3,8 @@
  *
  *     y = log(sum of exp(x)) - x[target] along the last dim, 0 where target is no class
  *
- * target is I32 or I64 and has, like y, the shape of x without the last dim. y has x's dtype, or is F32
- * beside F16 and BF16.
+ * target is I32 or I64 and has, like y, the shape of x without the last dim. y has x's dtype, or is
+ * F32 beside F16 and BF16.
  * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
 #ifndef VJP_COMPAT_INFINIOP_CROSS_ENTROPY_H
 #define VJP_COMPAT_INFINIOP_CROSS_ENTROPY_H

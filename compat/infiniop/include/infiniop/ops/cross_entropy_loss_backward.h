@@ -4,9 +4,9 @@
  *     grad_logits = grad_loss * (softmax(logits) - [at the target] 1) along the last dim, +0 where target
  *                   is no class
  *
- * target and grad_loss have the shape of logits without the last dim: target is I32 or I64, grad_loss has
- * the dtype of logits or is F32 beside F16 and BF16. grad_logits may be the memory of logits.
- * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes.
+ * target and grad_loss have the shape of logits without the last dim: target is I32 or I64,
+ * grad_loss has the dtype of logits or is F32 beside F16 and BF16. grad_logits may be the memory of
+ * logits. Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes.
  * InfiniCore does not have it. */
 #ifndef VJP_COMPAT_INFINIOP_CROSS_ENTROPY_LOSS_BACKWARD_H
 #define VJP_COMPAT_INFINIOP_CROSS_ENTROPY_LOSS_BACKWARD_H

@@ -5,10 +5,10 @@
  *     input_standardization = (input - mean of input) / input_std_deviation
  *     output = input_standardization * weight + bias
  *
- * output and input_standardization have input's shape and dtype, input_std_deviation its shape without the
- * last dim. weight and bias are 1-D; bias_desc may be NULL: then there is none, and the pointer to its
- * data is not used. input_std_deviation, weight and bias have input's dtype, or are F32 beside F16 and
- * BF16. Create returns BAD_PARAM if eps is negative.
+ * output and input_standardization have input's shape and dtype, input_std_deviation its shape
+ * without the last dim. weight and bias are 1-D; bias_desc may be NULL: then there is none, and the
+ * pointer to its data is not used. input_std_deviation, weight and bias have input's dtype, or are
+ * F32 beside F16 and BF16. Create returns BAD_PARAM if eps is negative.
  * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
 #ifndef VJP_COMPAT_INFINIOP_LAYER_NORM_H
 #define VJP_COMPAT_INFINIOP_LAYER_NORM_H

@@ -3,8 +3,8 @@
  *
  *     y = x / sqrt(mean of x^2 + epsilon) * w
  *
- * w is 1-D, of x's dtype, or F32 beside F16 and BF16. y has x's shape and dtype, and may be its memory.
- * Create returns BAD_PARAM if epsilon is negative.
+ * w is 1-D, of x's dtype, or F32 beside F16 and BF16. y has x's shape and dtype, and may be its
+ * memory. Create returns BAD_PARAM if epsilon is negative.
  * Statuses as for sigmoid_backward.h; the workspace may be more than 0 bytes. */
 #ifndef VJP_COMPAT_INFINIOP_RMS_NORM_H
 #define VJP_COMPAT_INFINIOP_RMS_NORM_H
