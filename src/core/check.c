@@ -368,6 +368,16 @@ static void find_work(vjpi_call *call)
             call->passes |= 1u << pass;
 }
 
+/* Are all rows whole, and is nothing in them masked? */
+static bool is_plain(const vjpi_call *call)
+{
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        if (vjpi_has(call->facts, i) && (call->op->roles[i] == VJPI_ROW_END ||
+                                         call->op->tensors[i].dtype_rule == VJP_DTYPE_MASK))
+            return false;
+    return call->causal_dim < 0;
+}
+
 vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                       vjpi_reason reason)
@@ -399,6 +409,7 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
     if ((status = vjpi_apply_attrs(values, given, call, reason)) != VJP_OK ||
         (status = check_shapes(call, false, vjpi_channels_first(op, values), reason)) != VJP_OK)
         return status;
+    call->variant = call->choice || (op->has_plain && !is_plain(call));
     count_rows(call);
     find_work(call);
     if ((status = check_length(call, reason)) != VJP_OK)

@@ -66,17 +66,6 @@ static void set_stand_in(const vjpi_call *call, int32_t i, vjpi_cpu_plan *plan)
     plan->set->store(call->dtype, compute, 1, (char *)&plan->stand_ins[i], 0);
 }
 
-/* A short formula has kernels of its own for rows that are masked or end early: loops.c. */
-static const vjpi_kernels *kernels_for(const vjpi_call *call, const vjpi_cpu_plan *plan)
-{
-    const vjpi_kernels(*variants)[2] = plan->set->kernels[call->op->formula];
-    bool plain = plan->end < 0;
-    for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        if (call->op->tensors[i].dtype_rule == VJP_DTYPE_MASK && vjpi_has(call->facts, i))
-            plain = false;
-    return &variants[call->choice || (!plain && variants[1][call->mixed].map)][call->mixed];
-}
-
 static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
                           size_t *workspace, vjpi_reason reason)
 {
@@ -97,7 +86,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     plan->non_temporal =
         vjpi_total_bytes(call, call->ntensors) > (double)vjpi_cpu_state(ctx)->cache_size;
     *workspace = vjpi_cpu_prepare(call, plan);
-    plan->kernels = kernels_for(call, plan);
+    plan->kernels = &plan->set->kernels[call->op->formula][call->variant][call->mixed];
     vjpi_cpu_lookup(ctx, call, plan);
     *workspace += *workspace > 0 ? WORKSPACE_ALIGNMENT - 1 : 0;
     return VJP_OK;

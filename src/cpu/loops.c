@@ -187,9 +187,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     }
 /* An operator whose rows may be masked or end early, but whose formula is short, has two variants:
  * the plain one is inlined and supports neither; the other is made like those of long formulas. */
-#define LONG(name, choice) (name##_nheavy > 0 || ((choice) && HAS_PLAIN(name)))
-#define PLAIN(name, choice) (!(choice) && HAS_PLAIN(name))
-#define HAS_PLAIN(name) (name##_nends > 0 && name##_nheavy == 0)
+#define LONG(name, choice) (name##_nheavy > 0 || ((choice) && name##_has_plain))
+#define PLAIN(name, choice) (!(choice) && name##_has_plain)
 /* Long and short formulas are told apart here, not in an inlined function, so that the compiler
  * does not inline both bodies only to drop one: that was a third of its time. */
 #define USE(name, part, scalars) ((use){ op, name##_formula, part, scalars, true, false })
@@ -276,7 +275,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
                         : NAME(name, kind, variant)
 #define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
 #define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
-#define CHOSEN(name) (name##_nchoices > 0 || HAS_PLAIN(name))
+#define CHOSEN(name) (name##_nchoices > 0 || name##_has_plain)
 #define ROW(ENTRY, name, choice, variant, wanted)                                            \
     {                                                                                        \
         { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),                           \

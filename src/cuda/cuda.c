@@ -205,7 +205,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     int64_t blocks = 0;
     int caller;
     plan->set = set_of(call->dtype);
-    plan->kernels = &plan->set->kernels[call->op->formula][call->choice][call->mixed];
+    plan->kernels = &plan->set->kernels[call->op->formula][call->variant][call->mixed];
     plan->limits = state_of(ctx)->limits;
     vjpi_cuda_prepare(call, plan, workspace_size);
     cudaError_t error = enter_device(ctx, &caller);

@@ -78,9 +78,10 @@ template <> struct lanes<1> {
 
 #define MIXES(name) (signature<name##_table, true>::mixes())
 #define OP(name, ...)                                                                           \
-    template <int CHOSEN, bool MIXED> struct name##_op : signature<name##_table, MIXED> {       \
+    template <int CHOSEN, bool MIXED>                                                           \
+    struct name##_op : signature<name##_table, MIXED, (name##_has_plain && !CHOSEN)> {          \
         typedef name##_op<CHOSEN, false> unmixed;                                               \
-        typedef name##_op<CHOSEN, MIXES(name)> mixed;                                           \
+        typedef name##_op<(CHOSEN || name##_has_plain), MIXES(name)> general;                   \
         template <int PART, class Formulas, class V>                                            \
         INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,   \
                             V index, const T *constants, V *out)                                \
@@ -101,7 +102,7 @@ template <class Op, int LOG> constexpr void set_held(vjpi_cuda_kernels &k)
 {
     constexpr int held = 1 << LOG;
     if constexpr (LOG == 0 || (LOG % 2 == 0 && !Op::heavy))
-        k.row[0][LOG] = (const void *)row_kernel<typename Op::mixed, 1, held * ONES>;
+        k.row[0][LOG] = (const void *)row_kernel<typename Op::general, 1, held * ONES>;
     if constexpr (LOG == 2 || !Op::heavy)
         k.row[1][LOG] = (const void *)row_kernel<Op, N, held>;
 }
@@ -114,7 +115,7 @@ template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)
 {
     if constexpr (PART < Op::npasses) {
         if constexpr (Op::reduced(PART) > 0) {
-            typedef pass_of<typename Op::mixed, PART> Single;
+            typedef pass_of<typename Op::general, PART> Single;
             typedef pass_of<Op, PART> Pass;
             k.along[PART][0] = (const void *)along_kernel<Single, PART, 1>;
             k.along[PART][1] = (const void *)along_kernel<Pass, PART, N>;
@@ -126,10 +127,10 @@ template <class Op, int PART> constexpr void set_folds(vjpi_cuda_kernels &k)
 }
 
 /* Only what an operator needs is instantiated. Kernels that take single elements check each one's
- * dtype, and so serve calls with and without mixed dtypes. */
+ * dtype and its mask, and so serve all calls. */
 template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 {
-    typedef typename Op::mixed Single;
+    typedef typename Op::general Single;
     vjpi_cuda_kernels k = {};
     if constexpr (Op::nfull > 0 && !Op::always_sums()) {
         k.map[0] = (const void *)map_kernel<Single, 1>;
@@ -160,12 +161,13 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
     return k;
 }
 
-/* Without a CHOICE attribute, or without tensors of another dtype, a kernel serves both: it is the
+/* Without a second variant, or without tensors of another dtype, a kernel serves both: it is the
  * same. */
-#define OP(name, ...)                                                                         \
-    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, MIXES(name)>>() },         \
-      { kernels_of<name##_op<(name##_nchoices > 0), false>>(),                                \
-        kernels_of<name##_op<(name##_nchoices > 0), MIXES(name)>>() } },
+#define VARIES(name) (name##_nchoices > 0 || name##_has_plain)
+#define OP(name, ...)                                                                 \
+    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, MIXES(name)>>() }, \
+      { kernels_of<name##_op<VARIES(name), false>>(),                                 \
+        kernels_of<name##_op<VARIES(name), MIXES(name)>>() } },
 static const vjpi_cuda_kernels table[][2][2] = {
 #include "ops.def"
 };

@@ -143,7 +143,7 @@ typedef struct vjpi_cuda_kernels {
 
 /* All kernels of one dtype. */
 typedef struct vjpi_cuda_kernel_set {
-    const vjpi_cuda_kernels (*kernels)[2][2]; /* [formula][choice][mixed] */
+    const vjpi_cuda_kernels (*kernels)[2][2]; /* [formula][variant][mixed] */
     const void *gather, *join;
 } vjpi_cuda_kernel_set;
 

@@ -26,7 +26,7 @@ INLINE void read_row(const vjpi_cuda_loop &loop, const place &run, int e,
 {
     each<Op::nin>([&](auto i) {
         constexpr int I = i.value;
-        if constexpr (Op::role(I) != VJPI_ELEMENTS) {
+        if constexpr (Op::is_row_input(I)) {
             T number = (T)loop.call.stand_ins[I];
             if (!Op::optional(I) || is_given(loop.call, I))
                 number = load_number(loop.call.dtypes[I], run.at[I]);
@@ -146,15 +146,17 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
                 constexpr int I = i.value;
                 if constexpr (Op::role(I) == VJPI_ELEMENTS)
                     read[I].lane[e] = pack_of<I, Op, N>(in).value_of(lane);
-                else
+                else if constexpr (Op::is_row_input(I))
                     read[I].lane[e] = rows.at[Op::array_of(I)][row];
+                else
+                    read[I].lane[e] = 0; /* the formula does not use it */
             });
             UNROLL
             for (int v = 0; v < Op::nvalues; v++)
                 held[v].lane[e] = rows.at[Op::first_value + v][row];
             position.lane[e] = (T)index + (T)lane * (T)index_step;
         }
-        Op::template formula<PART>(formulas, call.facts, read, held, position,
+        Op::template formula<PART>(formulas, Op::possible(call.facts), read, held, position,
                                    (const T *)call.constants, made);
         if (__builtin_expect(!holds_for_all(formulas.usual), 0))
             replace_unusual<Op, PART>(call, formulas.usual, read, held, position, made);

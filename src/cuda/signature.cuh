@@ -74,13 +74,37 @@ struct tensor_code {
     };
 #include "ops.def"
 
-template <class Table, bool MIXED> struct signature : Table {
+/* No tensor's role: an input that calls of these kernels do not have. */
+enum {
+    ABSENT = VJPI_KEPT + 1
+};
+
+/* PLAIN: rows are whole and not masked. */
+template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table {
     using Table::nfull, Table::nin, Table::npasses, Table::nsums, Table::nvalues;
     static constexpr int nout = nfull + nsums + Table::nper_row, ntensors = nin + nout;
     static constexpr int last = npasses - 1;
     static constexpr int nmade = nout > VJPI_MAX_SUMS ? nout : (int)VJPI_MAX_SUMS;
 
-    CONSTANT int role(int i) { return Table::tensor(i).role; }
+    CONSTANT bool is_absent(int i)
+    {
+        return PLAIN && (Table::tensor(i).role == VJPI_ROW_END ||
+                         Table::tensor(i).word == WORD_MASK);
+    }
+    CONSTANT int role(int i) { return is_absent(i) ? (int)ABSENT : Table::tensor(i).role; }
+    CONSTANT bool is_row_input(int i)
+    {
+        return role(i) == VJPI_ROW_INPUT || role(i) == VJPI_ROW_END;
+    }
+
+    /* The facts of a call, less what is never true. */
+    CONSTANT uint32_t possible(uint32_t facts)
+    {
+        for (int i = 0; i < nin; i++)
+            if (is_absent(i))
+                facts &= ~(1u << i);
+        return facts;
+    }
     CONSTANT bool optional(int i) { return Table::tensor(i).is_optional; }
 
     /* How the elements of tensor i are stored. */
@@ -111,13 +135,14 @@ template <class Table, bool MIXED> struct signature : Table {
     }
     CONSTANT bool is_held(int i) { return role(i) == VJPI_ELEMENTS && !direct(i); }
 
-    /* ---- rows: arrays are the row inputs in order, then the row values */
+    /* ---- rows: arrays are the row inputs in order, absent ones too, then the row values */
 
     CONSTANT int count_rows_before(int end)
     {
         int count = 0;
         for (int i = 0; i < end; i++)
-            count += role(i) == VJPI_ROW_INPUT || role(i) == VJPI_ROW_END;
+            count += Table::tensor(i).role == VJPI_ROW_INPUT ||
+                     Table::tensor(i).role == VJPI_ROW_END;
         return count;
     }
     CONSTANT int array_of(int input) { return count_rows_before(input); }

@@ -32,7 +32,7 @@ bool cuda_case_open(cuda_case *c, const drawn *d, vjpi_cuda_limits limits)
     if (status != VJP_OK)
         return false;
     c->plan.set = set_of(c->call.dtype);
-    c->plan.kernels = &c->plan.set->kernels[c->call.op->formula][c->call.choice][c->call.mixed];
+    c->plan.kernels = &c->plan.set->kernels[c->call.op->formula][c->call.variant][c->call.mixed];
     c->plan.limits = limits;
     vjpi_cuda_prepare(&c->call, &c->plan, &c->workspace_size);
     return true;
