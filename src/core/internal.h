@@ -146,13 +146,13 @@ void vjpi_set_constants(const vjpi_call *call, void *constants);
 /* ---- the devices -------------------------------------------------------------------------- */
 
 /* What a device does for a context and its plans. `state` is the device's part of the plan:
- * plan_size bytes, aligned to 16, zeroed; context_size bytes are its part of a context. run gets
- * validated arguments, with the data of inputs and outputs by tensor, NULL for omitted ones. close:
- * NULL or called before the memory of an open context is freed.
+ * plan_size bytes, aligned to 16, the first plan_zeroed of them zero; context_size bytes are its
+ * part of a context. run gets validated arguments, with the data of inputs and outputs by tensor,
+ * NULL for omitted ones. close: NULL or called before the memory of an open context is freed.
  * threads is NULL where no host thread does the work. allocate, deallocate and finish serve
  * vjp_compute: memory that kernels can access, and waiting for queued work. */
 struct vjpi_backend {
-    size_t context_size, plan_size;
+    size_t context_size, plan_size, plan_zeroed;
     bool host_memory; /* the caller's buffers can be read here */
     vjp_status (*open)(vjp_context *ctx, vjpi_reason reason);
     void (*close)(vjp_context *ctx);

@@ -40,7 +40,7 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
     made = vjpi_allocate(ctx, sizeof(*made) + ctx->backend->plan_size);
     if (!made)
         return vjpi_refuse(reason, VJP_NO_MEMORY, "no memory for a plan");
-    memset(made, 0, sizeof(*made) + ctx->backend->plan_size);
+    memset(made, 0, sizeof(*made) + ctx->backend->plan_zeroed);
     made->ctx = ctx;
     made->op = call.op;
     made->facts = call.facts;

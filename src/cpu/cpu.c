@@ -182,6 +182,7 @@ static vjp_status finish(vjp_context *ctx)
 const vjpi_backend vjpi_backend_cpu = {
     .context_size = sizeof(vjpi_cpu_context),
     .plan_size = sizeof(vjpi_cpu_plan),
+    .plan_zeroed = offsetof(vjpi_cpu_plan, nests),
     .host_memory = true,
     .open = open_cpu,
     .close = vjpi_cpu_close,

@@ -65,7 +65,6 @@ typedef struct vjpi_cpu_plan {
     int32_t ntensors, nstages;
     uint8_t dtypes[VJPI_MAX_TENSORS];
     vjpi_stage stages[VJPI_MAX_STAGES];
-    vjpi_nest nests[VJPI_MAX_NESTS];
     double constants[VJPI_MAX_CONSTANTS];    /* room for them in the compute type */
     double stand_ins[VJPI_MAX_TENSORS];      /* the elements read for omitted inputs */
     int64_t rows, length;                    /* of the data along the axis */
@@ -80,6 +79,7 @@ typedef struct vjpi_cpu_plan {
     int64_t segments_size;                   /* the same: segments */
     bool non_temporal;                       /* more data than the caches hold */
     const vjpi_lookup *lookup;               /* the context's; NULL: the formula is used */
+    vjpi_nest nests[VJPI_MAX_NESTS];         /* last: most of a plan, set where they are made */
 } vjpi_cpu_plan;
 
 #define VJPI_NO_ARRAY 255

@@ -328,6 +328,7 @@ static vjp_status finish(vjp_context *ctx)
 static const vjpi_backend backend = {
     .context_size = sizeof(cuda_context),
     .plan_size = sizeof(vjpi_cuda_plan),
+    .plan_zeroed = sizeof(vjpi_cuda_plan),
     .open = open_cuda,
     .close = close_cuda,
     .isa = arch_name,
