@@ -170,6 +170,7 @@ static void add_zero(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     vjpi_nest *nest = &plan->nests[0];
     uint32_t sums = 0;
+    memset(nest, 0, sizeof(*nest));
     nest->noperands = call->ntensors;
     for (int32_t i = call->op->info.ninputs; i < call->ntensors; i++) {
         const vjp_tensor *sum = &call->tensors[i];
