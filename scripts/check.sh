@@ -280,6 +280,9 @@ number_of() {
 suite_site() {
     check "build (gcc)" build_check || return
     check "site" scripts/site.sh build/check || return
+    check "one version number" build/site-tools/bin/python tests/site/version.py build/site-tools-library \
+        build/site
+    check "README within 120 lines" [ "$(wc -l <README.md)" -le 120 ]
     check "figures of the docs" build/site-tools/bin/python tests/site/figures.py build/check
     check "charts of the docs" build/site-tools/bin/python tools/site/charts.py --check
     check "examples of the docs" build/site-tools/bin/python tests/site/examples.py build/check \

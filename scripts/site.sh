@@ -10,5 +10,5 @@ make build/site-tools/complete
 cmake --install "$1" --prefix "$tools-library" >/dev/null
 "$tools/bin/pip" install -q --disable-pip-version-check -C cmake.define.VJP_PREFIX="$tools-library" \
     -C build-dir="$tools-build" .
-NO_MKDOCS_2_WARNING=1 "$tools/bin/mkdocs" build --quiet --strict
+NO_MKDOCS_2_WARNING=1 "$tools/bin/mkdocs" build --strict # --quiet would hide the warnings from --strict
 echo "build/site/index.html"

@@ -45,9 +45,9 @@ def version():
 
 
 def manual(path):
-    text = subprocess.run(["mandoc", "-T", "markdown", path], check=True, capture_output=True, text=True).stdout
-    title, body = text.split("\n", 1)
-    body = re.sub(r"\n[^\n]*$", "", body.rstrip())  # the footer
+    source = path.read_text().replace("@PROJECT_VERSION@", version())
+    text = subprocess.run(["mandoc", "-T", "markdown"], input=source, check=True, capture_output=True, text=True).stdout
+    _, body = text.split("\n", 1)  # the first line is the title
     return "# vjp(1)\n" + re.sub(r"^#", "##", body, flags=re.M) + "\n"
 
 
@@ -72,7 +72,6 @@ def with_sources(markdown):
 
 
 def on_config(config):
-    config.extra["version_number"] = version()
     config.copyright = f"vjp {version()}, Apache License 2.0"
     names = [name for name, _ in gallery.operators(ROOT / "docs/operators")]
     expand(config.nav, [{name: f"operators/{name}.md"} for name in names])
@@ -89,6 +88,7 @@ def expand(nav, pages):
 
 
 def on_files(files, config):
+    check_links_of("README.md")
     for place, make in MADE.items():
         files.append(File.generated(config, place, content=make()))
     for place, path in ELSEWHERE.items():
@@ -96,6 +96,13 @@ def on_files(files, config):
     for path in sorted(set(linked_sources(files))):
         files.append(File.generated(config, source_page(path), content=source_text(path)))
     return files
+
+
+def check_links_of(path):
+    """For a page that is not on the site."""
+    for link, _ in LINK.findall(without_code((ROOT / path).read_text())):
+        if not (ROOT / link).exists():
+            raise PluginError(f"{path}: link to {link}, which is not there")
 
 
 def repository_path(place):
