@@ -171,13 +171,13 @@ bench-growth: all ## measure only vjp from 2^6 to 2^28 elements, over threads, a
 	@$(BENCH) --set cliffs
 	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
 
-# Run on the machine that was measured, since its cache sizes are marked in the charts. The results
-# are stored next to the page.
+# The results are stored next to the page. docs/results/bench.json names the machine and the commit, and
+# tools/site/charts.py the sizes of its caches: keep them right.
 performance: all ## update the tables and charts of docs/performance.md from build/bench.json
 	@mkdir -p docs/performance
 	@cp build/bench.json docs/performance/bench.json
-	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
-		scripts/between.sh docs/performance.md cpu
+	@build/release/tools/perfdoc docs/performance/bench.json | scripts/between.sh docs/performance.md cpu
+	@$(MAKE) charts
 
 # The libraries that `vjp bench --peers` loads. oneDNN is the one inside PyTorch, or the one in
 # ONEDNN_ROOT.
@@ -217,7 +217,7 @@ site: all ## build the site of docs/, for a browser: build/site/index.html
 	@scripts/need.sh $(NEED) $(NEED_PYTHON) mandoc=mandoc
 	@scripts/site.sh build/release
 
-charts: build/site-tools/complete ## draw the charts that compare with PyTorch and oneDNN again, from docs/performance
+charts: build/site-tools/complete ## draw the charts of docs/performance.md again, from docs/performance/bench.json
 	@build/site-tools/bin/python tools/site/charts.py
 
 build/site-tools/complete: tools/site/requirements.txt

@@ -9,7 +9,6 @@ a line that nothing matches is an error."""
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools/site"))
@@ -85,20 +84,16 @@ def incomplete(known):
 
 def generated(build):
     """Tables that differ from what their program writes from the checked-in file."""
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent, "performance")  # the page names it
-        folder.mkdir()
-        programs = {
-            ("docs/performance.md", "cpu"): [f"{build}/tools/perfdoc", "docs/performance/bench.json", str(folder)],
-            ("docs/numerics.md", "exhaustive"): [f"{build}/tests/exhaustive", "--markdown",
-                                                 "docs/numerics/exhaustive.tsv"],
-        }
-        for (page, part), command in programs.items():
-            text = (results.ROOT / page).read_text()
-            shown = re.search(rf"<!-- {part} -->\n(.*)<!-- end of {part} -->", text, re.S).group(1)
-            written = subprocess.run(command, cwd=results.ROOT, check=True, capture_output=True, text=True).stdout
-            if shown.strip() != written.strip():
-                yield f"{page}: the part {part} is not what {Path(command[0]).name} writes from the checked-in results"
+    programs = {
+        ("docs/performance.md", "cpu"): [f"{build}/tools/perfdoc", "docs/performance/bench.json"],
+        ("docs/numerics.md", "exhaustive"): [f"{build}/tests/exhaustive", "--markdown", "docs/numerics/exhaustive.tsv"],
+    }
+    for (page, part), command in programs.items():
+        text = (results.ROOT / page).read_text()
+        shown = re.search(rf"<!-- {part} -->\n(.*)<!-- end of {part} -->", text, re.S).group(1)
+        written = subprocess.run(command, cwd=results.ROOT, check=True, capture_output=True, text=True).stdout
+        if shown.strip() != written.strip():
+            yield f"{page}: the part {part} is not what {Path(command[0]).name} writes from the checked-in results"
 
 
 def main(build=None):

@@ -34,8 +34,8 @@ def card(folder, name, formula, speed):
     page = (folder / f"{name}.md").read_text()
     facts = [f"f32 error: {text}" for _, text in BOUND.findall(page)[:1]]
     if speed:
-        facts.append(f"{speed[0]}, f32, one core: {speed[1]:.0%} of [the memory's speed](performance.md)")
-    return [f'<div markdown="1">', "", f"[![Plot of {name}](operators/{name}.svg){{ loading=lazy }}](operators/{name}.md)", "",
+        facts.append(f"Speed, {speed[0]} in f32 on one core: {100 * speed[1]:.0f} % of [the memory's bandwidth](performance.md)")
+    return ['<div markdown="1">', "", f"[![Plot of {name}](operators/{name}.svg){{ loading=lazy }}](operators/{name}.md)", "",
             f"**[{name}](operators/{name}.md)**", "", f"`{formula}`", "",
             *(line for fact in facts for line in (fact, "{ .facts }", "")), "</div>", ""]
 

@@ -5,30 +5,41 @@ import re
 
 COMMENT = re.compile(r"/\*(?!\s*----)(.*?)\*/", re.S)
 SECTION = re.compile(r"/\* -{4} (.*?) -+ \*/")
+ITEM = re.compile(r"(\w+(?:, \w+)*)(?:: | - )(?=\S)")
 NAME = re.compile(r"\b(vjp_[a-z0-9_]+)(?=\()|^#define (VJP_[A-Z_]+)|^\} (vjp_\w+);|^typedef .*?(vjp_\w+);|"
                   r"\(\*(vjp_\w+)\)", re.M)
 
 
-def text_of(comment):
-    """A comment without its stars, as Markdown: `name: what it is` becomes an item of a list."""
+def lines_of(comment):
+    """Its lines without their stars."""
     lines = [re.sub(r"^ \* ?|^\s*\*$", "", line).rstrip() for line in comment.strip("\n").splitlines()]
-    lines[0] = lines[0].strip()
+    return [lines[0].strip(), *lines[1:]]
+
+
+def text_of(comment):
+    """A comment as Markdown: `name: what it is` becomes an item of a list, an indented paragraph becomes code."""
     out = []
-    code = False
-    for line in lines:
-        starts_code = line.startswith("    ") and (not out or out[-1] == "" or code)
-        if line and not starts_code:
-            code = False
-            if re.match(r"[a-zA-Z_, *]+: \S|vjp_\w+ - ", line):
-                line = re.sub(r"^([\w, *]+)(: | - )", r"- `\1`\2", line)
-                if out and out[-1] and not re.match(r"- |    ", out[-1]):
-                    out.append("")
-            elif line.startswith("    "):
-                line = "    " + line.strip()
-        elif line:
-            code = True
-        out.append(line)
-    return "\n".join(out).replace("*ctx", "`*ctx`").replace("*plan is", "`*plan` is")
+    for paragraph in "\n".join(lines_of(comment)).split("\n\n"):
+        lines = paragraph.strip("\n").splitlines()
+        if lines and all(line.startswith("    ") for line in lines):
+            out += ["```c", *(line[4:] for line in lines), "```"]
+        else:
+            out += items(lines)
+        out.append("")
+    return "\n".join(out)
+
+
+def items(lines):
+    lines = [re.sub(r"(?<![\w*`])\*(\w+)", r"`*\1`", line) for line in lines]
+    for index, line in enumerate(lines):
+        match = ITEM.match(line)
+        if match:
+            if index and not ITEM.match(lines[index - 1]) and not lines[index - 1].startswith("    "):
+                yield ""
+            names = ", ".join(f"`{name}`" for name in match.group(1).split(", "))
+            yield f"- {names}: {line[match.end():]}"
+        else:
+            yield "    " + line.strip() if line.startswith("    ") else line
 
 
 def blocks(source):
