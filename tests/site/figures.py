@@ -101,7 +101,8 @@ def main(build=None):
     pages = {str(path.relative_to(results.ROOT)): path.read_text() for path in results.pages()}
     faults = list(incomplete(known))
     for name, text in pages.items():
-        faults += [f"{name}: {fault}" for fault in stated(text, known)]
+        prose = "".join(results.prose_and_code(text)[::2])
+        faults += [f"{name}: {fault}" for fault in stated(prose, known)]
     faults += unsourced(pages)
     if build:
         faults += generated(Path(build).resolve())

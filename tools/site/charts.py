@@ -111,13 +111,13 @@ def ratio(rows):
         for case, chosen in largest(rows, dtype):
             peers_only = [row["over_vjp"] for who, row in chosen.items() if "over_vjp" in row]
             best.setdefault(case, {})[dtype] = min(peers_only)
-    figure, axes = plt.subplots(figsize=(6.4, 0.72 * len(best) + 1.3))
+    figure, axes = plt.subplots(figsize=(6.4, 0.8 * len(best) + 1.3))
     for index, values in enumerate(best.values()):
         for bar, (dtype, (colour, hatch)) in enumerate(DTYPES.items()):
             if dtype in values:
                 at = index + (bar - 1.5) * 0.21
                 axes.barh(at, min(values[dtype], 4), 0.2, color=colour, hatch=hatch)
-                axes.text(min(values[dtype], 4) + 0.03, at, f"{values[dtype]:.2f}", va="center", fontsize=8)
+                axes.text(min(values[dtype], 4) + 0.03, at, f"{values[dtype]:.2f}", va="center", fontsize=9)
     axes.axvline(1, color=INK, linewidth=1, linestyle=":")
     axes.set_yticks(range(len(best)), list(best))
     axes.invert_yaxis()

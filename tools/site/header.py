@@ -30,7 +30,7 @@ def text_of(comment):
 
 
 def items(lines):
-    lines = [re.sub(r"(?<![\w*`])\*(\w+)", r"`*\1`", line) for line in lines]
+    lines = [re.sub(r"(?<![\w*`])\*(\w+)", r"`*\1`", line).replace("<", "&lt;") for line in lines]
     for index, line in enumerate(lines):
         match = ITEM.match(line)
         if match:

@@ -64,11 +64,17 @@ def results_page():
 def with_sources(markdown):
     """Say where figures come from: below a table, and in the tooltip of a single one."""
     known = results.load()
-    markdown = results.TABLE.sub(
-        lambda match: f"{match.group(3)}\n{escape(results.source(known[match.group(1)]))}\n{{ .source }}\n", markdown)
-    return results.VALUE.sub(
-        lambda match: f'<span class="figure" title="{escape(results.source(known[match.group(2)]))}">'
-                      f"{match.group(1)}</span>", markdown)
+
+    def below(match):
+        return f"{match.group(3)}\n{escape(results.source(known[match.group(1)]))}\n{{ .source }}\n"
+
+    def tooltip(match):
+        title = escape(results.source(known[match.group(2)]))
+        return f'<span class="figure" title="{title}">{match.group(1)}</span>'
+
+    parts = results.prose_and_code(markdown)
+    parts[::2] = [results.VALUE.sub(tooltip, results.TABLE.sub(below, prose)) for prose in parts[::2]]
+    return "".join(parts)
 
 
 def on_config(config):

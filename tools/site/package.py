@@ -4,7 +4,6 @@
 import ast
 import inspect
 import re
-import textwrap
 
 import vjp
 
@@ -27,8 +26,9 @@ def markdown(docstring):
 
 
 def prose(docstring):
-    """A docstring of a module: indented lines are code."""
-    return textwrap.dedent(docstring).strip()
+    """A docstring of a module: indented lines are code, and elsewhere <name> is no tag."""
+    lines = inspect.cleandoc(docstring).splitlines()
+    return "\n".join(line if line.startswith("    ") else line.replace("<", "&lt;") for line in lines)
 
 
 def module_docstring(path):

@@ -32,6 +32,11 @@ def pages():
     yield from sorted(path for path in (ROOT / "docs").rglob("*.md") if not path.name.startswith("notebook-"))
 
 
+def prose_and_code(text):
+    """The parts of a page in turn: prose, code, prose, ..."""
+    return re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+
+
 def load():
     return {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
 
@@ -67,7 +72,7 @@ def written(result):
 def record(name, command, machine=None, commit=None):
     tables, values = {}, {}
     for page in pages():
-        text = page.read_text()
+        text = "".join(prose_and_code(page.read_text())[::2])
         tables.update((key, cells(table)) for result, key, table in TABLE.findall(text) if result == name)
         values.update((key, value) for value, result, key in VALUE.findall(text) if result == name)
     if not tables and not values:
