@@ -222,7 +222,7 @@ charts: build/site-tools/complete ## draw the charts of docs/performance.md agai
 
 build/site-tools/complete: tools/site/requirements.txt
 	@scripts/need.sh python3=python3 python3-venv
-	@$(PYTHON) -m venv build/site-tools
+	@python3 -m venv build/site-tools
 	@build/site-tools/bin/pip install -q --disable-pip-version-check -r tools/site/requirements.txt
 	@touch $@
 

@@ -53,7 +53,7 @@ def manual(path):
 
 def results_page():
     """The sources of all measured figures."""
-    rows = [f"| {name} | `{result['command']}` | {result['machine']} | {result['commit']} |"
+    rows = [f"| [{name}](results/{name}.json) | `{result['command']}` | {result['machine']} | {result['commit']} |"
             for name, result in results.load().items()]
     return "\n".join(["# Results", "", "Every measured figure of these pages is in a file of `docs/results`, or in the "
                       "larger file that it names, with the command that measured it, the machine and the commit that "
