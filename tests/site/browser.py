@@ -25,10 +25,12 @@ LOOK = """
   for (let i = 0; i < 100 && document.body.dataset.mdColorScheme !== wanted; i++)
     await new Promise(resolve => setTimeout(resolve, 10));
   const wide = document.documentElement.scrollWidth > innerWidth ? ['the page itself'] : [];
+  const known = new Map([[document.body, false]]);
   const scrolls = element => {
-    for (; element && element !== document.body; element = element.parentElement)
-      if (['auto', 'scroll'].includes(getComputedStyle(element).overflowX)) return true;
-    return false;
+    if (!known.has(element))
+      known.set(element, ['auto', 'scroll'].includes(getComputedStyle(element).overflowX) ||
+                         scrolls(element.parentElement));
+    return known.get(element);
   };
   const content = document.querySelector('.md-content');
   const walker = document.createTreeWalker(content, NodeFilter.SHOW_TEXT);
