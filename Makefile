@@ -30,7 +30,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 
 .PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-large check-sanitize check-static \
 	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
-	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install wheel \
+	sbom numerics numerics-peers bench bench-peers bench-growth peers performance charts docs site install wheel \
 	clean help
 
 all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
@@ -57,7 +57,7 @@ demo-lm: ## the same with OpenBLAS: train a transformer on the docs, byte by byt
 check: ## run every test and check; the last line is the total
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
 	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
-	@scripts/check.sh native package aarch64 python
+	@scripts/check.sh native package aarch64 python site
 
 # One part of scripts/check.sh for each framework; each has a virtual environment of its own.
 FRAMEWORKS := jax torch
@@ -86,6 +86,7 @@ numerics: ## update the tables of docs/numerics.md from build/exhaustive.tsv
 numerics-peers: all build/peers/complete ## measure PyTorch's and oneDNN's errors for docs/numerics.md
 	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
 		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
+	@tools/site/results.py record numerics-peers "make numerics-peers"
 
 check-sanitize: ## run the tests under ASan and UBSan, TSan, MSan and valgrind
 	@scripts/need.sh $(NEED_TESTS) $(NEED_SANITIZE) $(NEED_PYTHON)
@@ -170,13 +171,13 @@ bench-growth: all ## measure only vjp from 2^6 to 2^28 elements, over threads, a
 	@$(BENCH) --set cliffs
 	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
 
-# Run on the machine that was measured, since its cache sizes are marked in the charts. The results
-# are stored next to the page.
+# The results are stored next to the page. docs/results/bench.json names the machine and the commit, and
+# tools/site/charts.py the sizes of its caches: keep them right.
 performance: all ## update the tables and charts of docs/performance.md from build/bench.json
 	@mkdir -p docs/performance
 	@cp build/bench.json docs/performance/bench.json
-	@build/release/tools/perfdoc docs/performance/bench.json docs/performance | \
-		scripts/between.sh docs/performance.md cpu
+	@build/release/tools/perfdoc docs/performance/bench.json | scripts/between.sh docs/performance.md cpu
+	@$(MAKE) charts
 
 # The libraries that `vjp bench --peers` loads. oneDNN is the one inside PyTorch, or the one in
 # ONEDNN_ROOT.
@@ -210,6 +211,20 @@ build/wheel/complete:
 
 docs: all ## regenerate the tables and plots of docs/operators
 	@build/release/tools/opdoc --write docs/operators
+
+# MkDocs, its theme and the plotting library, from PyPI.
+site: all ## build the site of docs/, for a browser: build/site/index.html
+	@scripts/need.sh $(NEED) $(NEED_PYTHON) mandoc=mandoc
+	@scripts/site.sh build/release
+
+charts: build/site-tools/complete ## draw the charts of docs/performance.md again, from docs/performance/bench.json
+	@build/site-tools/bin/python tools/site/charts.py
+
+build/site-tools/complete: tools/site/requirements.txt
+	@scripts/need.sh python3=python3 python3-venv
+	@python3 -m venv build/site-tools
+	@build/site-tools/bin/pip install -q --disable-pip-version-check -r tools/site/requirements.txt
+	@touch $@
 
 install: all ## install into PREFIX (/usr/local), under DESTDIR; CUDA=0: without the CUDA module
 	@cmake --install build/release --prefix "$(PREFIX)"

@@ -276,6 +276,26 @@ number_of() {
     echo "$summary" | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+' || echo 0
 }
 
+# The site: built strictly; its figures and examples; every page in a browser.
+suite_site() {
+    check "build (gcc)" build_check || return
+    check "site" scripts/site.sh build/check || return
+    check "one version number" build/site-tools/bin/python tests/site/version.py build/site-tools-library \
+        build/site
+    check "README within 120 lines" [ "$(wc -l <README.md)" -le 120 ]
+    check "figures of the docs" build/site-tools/bin/python tests/site/figures.py build/check
+    check "charts of the docs" build/site-tools/bin/python tools/site/charts.py --check
+    check "examples of the docs" build/site-tools/bin/python tests/site/examples.py build/check \
+        build/site-tools-library
+    if scripts/need.sh chromium=chromium >"$log" 2>&1; then
+        check "every page in Chromium" build/site-tools/bin/python tests/site/browser.py build/site
+    else
+        cat "$log"
+        echo "every page in Chromium: skipped, for there is no Chromium"
+        skipped=$((skipped + 1))
+    fi
+}
+
 suite_sanitize() {
     for preset in asan tsan; do
         check "build ($preset)" build $preset --preset $preset && tests $preset

@@ -132,6 +132,7 @@ def cell(dtype, x, exact, got):
     return f"{float(error[worst]):.6g} | {float(x[worst]):.9g}"
 
 def table():
+    print("<!-- figures: numerics-peers errors -->\n")
     print("| operator | dtype | diff_dst | inputs | vjp | at | PyTorch | at | oneDNN | at |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, (sensible, exact_of, *libraries) in OPERATORS.items():
@@ -167,12 +168,14 @@ def softmax_shares(dtype, rows, n):
             (ours("softmax_backward", {"diff_dst": g, "dst": y, "diff_src": None}, axis=1), theirs)]
 
 def sums_table():
-    print("\nSums, as shares of the bound (below), beyond one rounding to a 16-bit dtype:\n")
+    print("\n<!-- end of figures -->\n\nSums, as shares of the bound (below), beyond one rounding to a 16-bit dtype:\n")
+    print("<!-- figures: numerics-peers sums -->\n")
     print("| operator | dtype | rows | vjp | PyTorch |\n|---|---|---|---|---|")
     for dtype in FORMATS:
         for rows, n in ((256, 1000), (4, 1 << 18)):
             cells = " | ".join(f"{s:.3f}" for s in softmax_shares(dtype, rows, n))
             print(f"| softmax_backward | {dtype} | {rows} of {n} | {cells} |", flush=True)
+    print("\n<!-- end of figures -->")
 
 # ---- the plot -----------------------------------------------------------------------------------
 

@@ -92,16 +92,15 @@ names dtypes_of(const records *all)
     return n;
 }
 
-names names_of(const view *v, bool with_peers)
+names names_of(const view *v)
 {
     names n = { 0 };
     for (int64_t i = 0; i < v->all->count; i++) {
         const record *r = &v->all->at[i];
         record ours = *r;
         snprintf(ours.who, sizeof(ours.who), "vjp");
-        if (is(r->who, "vjp") == with_peers || !in_view(v, &ours))
-            continue;
-        add_name(&n, r->name);
+        if (!is(r->who, "vjp") && in_view(v, &ours))
+            add_name(&n, r->name);
     }
     return n;
 }

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfdoc - the tables and charts of docs/performance.md from lines of `vjp bench --json`.
+/* perfdoc - the tables of docs/performance.md from lines of `vjp bench --json`.
  *
- *     perfdoc FILE DIR    writes DIR/<chart>.svg, and Markdown that shows them on standard output
- *
- * To be run on the machine that measured: its caches are marked in the charts. */
+ *     perfdoc FILE    writes Markdown, which also shows the charts that tools/site/charts.py draws
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "perfdoc.h"
 
+static void put_chart(const char *title, const char *name)
+{
+    printf("![%s](performance/%s.svg)\n\n", title, name);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: perfdoc FILE DIR\n");
+    if (argc != 2) {
+        fprintf(stderr, "usage: perfdoc FILE\n");
         return 2;
     }
     FILE *lines = fopen(argv[1], "r");
@@ -21,14 +25,13 @@ int main(int argc, char **argv)
         return 1;
     }
     records all = records_read(lines);
-    view one = { &all, 1, "huge", "plain" };
     printf("### Beside the peers\n\n");
-    draw_ratios(&one, argv[2]);
+    put_chart("Time of the best peer over vjp's at the largest size; bars end at 4", "ratio");
     put_peers(&all);
     printf("### Over size and threads\n\n");
-    draw_sizes(&one, argv[2], true);
-    draw_sizes(&one, argv[2], false);
-    draw_threads(&one, argv[2]);
+    put_chart("Bandwidth over size, f32, one thread", "bandwidth");
+    put_chart("Time per element over size, f32, one thread", "growth");
+    put_chart("Speed over threads, f32, largest size; one thread is 1", "threads");
     printf("### No cliffs\n\n");
     put_cliffs(&all);
     fclose(lines);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfdoc.h - the parts of perfdoc: lines.c finds what was measured, tables.c and charts.c show it.
- * */
+/* perfdoc.h - the parts of perfdoc: lines.c finds what was measured, tables.c shows it. */
 #ifndef PERFDOC_H
 #define PERFDOC_H
 
@@ -48,19 +47,12 @@ const record *largest(const view *v, const char *name, const char *dtype);
 /* All dtypes that were measured, in order. */
 names dtypes_of(const records *all);
 
-/* The cases of a view, in order; with_peers: those that a peer was beside, or refused. */
-names names_of(const view *v, bool with_peers);
+/* The cases of a view that a peer was beside, or refused, in order. */
+names names_of(const view *v);
 
 /* ---- tables.c ------------------------------------------------------------------------------ */
 
 void put_peers(const records *all);
 void put_cliffs(const records *all);
-
-/* ---- charts.c ------------------------------------------------------------------------------ */
-
-/* Each writes a chart into the folder, and Markdown that shows it. */
-void draw_ratios(const view *v, const char *folder);
-void draw_sizes(const view *v, const char *folder, bool bandwidth);
-void draw_threads(const view *one, const char *folder);
 
 #endif

@@ -27,7 +27,7 @@ static void put_head(const char *title, const names *dtypes)
 
 static void put_beyond(const view *v, const char *title)
 {
-    names n = names_of(v, true), dtypes = dtypes_of(v->all);
+    names n = names_of(v), dtypes = dtypes_of(v->all);
     if (n.count == 0)
         return;
     put_head(title, &dtypes);
@@ -70,7 +70,7 @@ static const record *line_at(const view *v, const char *name, const char *dtype,
 
 static void put_sizes(const view *v)
 {
-    names n = names_of(v, true), dtypes = dtypes_of(v->all);
+    names n = names_of(v), dtypes = dtypes_of(v->all);
     printf("#### Every size\n\n| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n"
            "|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < n.count; i++)

@@ -326,7 +326,9 @@ void chart_end(FILE *page)
     fprintf(page, "</div>\n");
 }
 
-void chart_file_begin(FILE *file, const char *title, int height)
+/* What an image of its own begins with; it cannot see the page it is on, and so brings its
+ * background. It ends with </svg>. */
+static void begin_file(FILE *file, const char *title, int height)
 {
     fprintf(file,
             "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 %d %d %d' "
@@ -346,6 +348,6 @@ void chart_file_begin(FILE *file, const char *title, int height)
 
 void chart_file(FILE *file, const chart *c)
 {
-    chart_file_begin(file, c->title, HEIGHT);
+    begin_file(file, c->title, HEIGHT);
     write_lines(file, c);
 }

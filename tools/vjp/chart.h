@@ -62,10 +62,6 @@ void chart_end(FILE *page);
 /* chart_file - the same as a file of its own, readable on a light page and on a dark one. */
 void chart_file(FILE *file, const chart *c);
 
-/* chart_file_begin - what an image of its own begins with; it cannot see the page it is on, and so
- * brings its background. It ends with </svg>. */
-void chart_file_begin(FILE *file, const char *title, int height);
-
 /* ---- chart_bars.c ------------------------------------------------------------------------- */
 
 /* For each of `rows` labels, a bar for each of `kinds`. */
@@ -77,13 +73,11 @@ typedef struct bars {
     const char *const *notes; /* text beside a bar, or in its place; may have NULLs */
     const double *shares;     /* as percentages beside the values, 0 for none; may be NULL */
     const double *marks;      /* marks[row]: a dotted line there, 0 for none */
-    const char *unit;         /* of the values; "" for none */
-    double most;              /* where longer bars are cut off; 0: nowhere */
+    const char *unit;         /* of the values */
 } bars;
 
-/* chart_bars - for a page of HTML; chart_bars_file - as a file of its own. */
+/* chart_bars - for a page of HTML. */
 void chart_bars(FILE *page, const bars *b);
-void chart_bars_file(FILE *file, const char *title, const bars *b);
 
 /* ---- chart_text.c ------------------------------------------------------------------------- */
 

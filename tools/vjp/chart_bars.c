@@ -44,7 +44,7 @@ static double longest(const bars *b)
     double most = 0;
     for (int i = 0; i < b->rows * b->nkinds; i++)
         most = fmax(most, fmax(b->values[i], b->marks[i / b->nkinds]));
-    return b->most > 0 ? fmin(most, b->most) : most;
+    return most;
 }
 
 static columns columns_of(const bars *b)
@@ -148,8 +148,3 @@ void chart_bars(FILE *page, const bars *b)
     chart_end(page);
 }
 
-void chart_bars_file(FILE *file, const char *title, const bars *b)
-{
-    chart_file_begin(file, title, height_of(b));
-    write_all(file, b);
-}

@@ -359,6 +359,12 @@ def test_example_runs():
     subprocess.run([sys.executable, str(example)], check=True)
 
 
+def test_the_gradient_of_the_docs():
+    example = Path(__file__).parents[3] / "examples/gradient/sigmoid_jax.py"
+    run = subprocess.run([sys.executable, str(example)], check=True, capture_output=True, text=True)
+    assert run.stdout == "1.96612 5 3.14981\n"
+
+
 # ---- memory, threads, errors ---------------------------------------------------------------------
 
 
