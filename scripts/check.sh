@@ -112,6 +112,7 @@ suite_package() {
     else
         skip "Rust" "there is no rustc"
     fi
+    check "conformance kit" kit_consumer
     check "program (installed)" "$prefix/bin/vjp" info
     check "hardening, needs and paths" scripts/elf.sh "$prefix"
     check "bill of materials" bill_of_materials
@@ -198,6 +199,22 @@ cpp_wrapper() {
         eval "$1 -std=$2 -Wall -Wextra -Wpedantic -Werror -o build/cpp_wrapper $source $flags" &&
             LD_LIBRARY_PATH=$prefix/lib build/cpp_wrapper || return
     done
+}
+
+# The kit, unpacked and built as docs/conformance-kit.md says: with vjp's kernel and a wrong one.
+kit_consumer() {
+    kit=build/kit-unpacked
+    rm -rf $kit && mkdir -p $kit && scripts/kit.sh $kit && tar -xzf $kit/*.tar.gz -C $kit &&
+        kit=$(echo $kit/vjp-conformance-*[0-9]) &&
+        flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs vjp) || return
+    for kernel in library naive; do
+        eval "gcc -O2 -I$kit/conformance/kit -I$kit/reference -o build/kit_$kernel \
+            $kit/conformance/kit/runner.c $kit/conformance/kit/kit.c $kit/conformance/kit/$kernel.c \
+            $kit/reference/*.c $flags -lm" || return
+    done
+    vectors=$kit/conformance/vectors/silu_backward.safetensors
+    LD_LIBRARY_PATH=$prefix/lib build/kit_library "$vectors" &&
+        ! LD_LIBRARY_PATH=$prefix/lib build/kit_naive "$vectors"
 }
 
 cmake_consumer() {
@@ -370,6 +387,6 @@ for suite in "$@"; do
     "suite_$suite" || true
 done
 [ "$skipped" = 0 ] ||
-    echo "$skipped skipped: they need what this machine does not have, a GPU, another library or a compiler"
+    echo "$skipped skipped: they need what this machine does not have: a GPU, a library, a compiler"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

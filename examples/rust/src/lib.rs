@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A safe wrapper over vjp's C API, for the CPU: objects that free themselves, errors that carry the
-//! library's reason, and slices whose length and dtype are checked before each run.
+//! A safe wrapper over vjp's C API, for the CPU: objects that free themselves, errors that carry
+//! the library's reason, and slices whose length and dtype are checked before each run.
 //!
-//! One file without dependencies, to copy into a project: it needs only the standard library and libvjp. What an operator
-//! does, and what the library promises, is in vjp.h. Since Rust's borrows do not allow an output to be
-//! an input, there are no in-place calls.
+//! One file to copy into a project: it needs only the standard library and libvjp. What an operator
+//! does, and what the library promises, is in vjp.h. Since Rust's borrows do not allow an output to
+//! be an input, there are no in-place calls.
 
 use std::ffi::{c_void, CStr, CString};
 use std::marker::PhantomData;
