@@ -210,6 +210,7 @@ build/wheel/complete:
 	@touch $@
 
 kit: ## pack the conformance kit, for other kernel authors: build/vjp-conformance-VERSION.tar.gz
+	@mkdir -p build
 	@scripts/kit.sh build
 
 # PROFILE: the CUDA module gets a package where nvcc is found.
