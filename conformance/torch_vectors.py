@@ -1,60 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_vectors.py [DIR] - check PyTorch against the conformance vectors. README.md says what they
-are; this shows how to use them from Python. Needs torch and safetensors."""
-import collections, json, pathlib, sys
-import torch
-from safetensors import safe_open
+"""torch_vectors.py [--ulps N] [--finite] [--only WORD] [OPERATOR...] - PyTorch's backward kernels on
+the CPU, over the conformance vectors. docs/conformance-kit.md explains what it prints. Needs torch,
+numpy and ml_dtypes."""
+import argparse
+import pathlib
+import sys
 
-DIR = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "vectors")
+import ml_dtypes
+import numpy as np
+import torch
+
+sys.path.append(str(pathlib.Path(__file__).parent / "kit"))
+import kit
+
+aten = torch.ops.aten
+
+
+def to_torch(array):
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+def to_numpy(tensor):
+    if tensor.dtype == torch.bfloat16:
+        return tensor.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def kernel(function, outputs=("diff_src",)):
+    """A kernel for kit.check from a function of the attributes and of tensors by name."""
+    def run(attributes, **inputs):
+        results = function(attributes, **{name: to_torch(a) for name, a in inputs.items()})
+        if results is None:
+            return None
+        results = results if isinstance(results, tuple) else (results,)
+        return {name: to_numpy(tensor) for name, tensor in zip(outputs, results)}
+    return run
+
 
 def prelu(a, src, slope, diff_dst):
     if slope.dtype != src.dtype:
         return None
     if a.get("data_format") == "NCX" and src.ndim > 2:
         slope = slope.reshape(-1, *[1] * (src.ndim - 2))
-    dx, dw = torch.ops.aten._prelu_kernel_backward(diff_dst, src, slope.expand_as(src))
+    diff_src, diff_slope = aten._prelu_kernel_backward(diff_dst, src, slope.expand_as(src))
     axis = 1 if a.get("data_format") == "NCX" and src.ndim > 1 else src.ndim - 1
-    return dx, dw.sum([d for d in range(src.ndim) if d != axis]) if src.ndim > 1 else dw
+    summed = [d for d in range(src.ndim) if d != axis]
+    return diff_src, diff_slope.sum(summed) if summed else diff_slope
 
-# A function of the attributes and of the inputs by name; None: PyTorch has no such operator.
-PYTORCH = {
-    "relu_backward": lambda a, src, diff_dst: torch.ops.aten.threshold_backward(diff_dst, src, 0),
-    "sigmoid_backward": lambda a, src, diff_dst: torch.ops.aten.sigmoid_backward(
-        diff_dst, src if a["use_dst"] else torch.sigmoid(src)),
-    "hard_sigmoid_backward": lambda a, src, diff_dst: None,  # PyTorch has alpha = 1/6 only
-    "prelu_backward": prelu,
-    "softmax_backward": lambda a, diff_dst, dst: torch.ops.aten._softmax_backward_data(
-        diff_dst, dst, a["axis"], dst.dtype),
+
+def softmax(a, diff_dst, dst, length=None, mask=None):
+    if length is not None or mask is not None or a["causal"] or a.get("scale", 1) != 1:
+        return None  # PyTorch's has none of these
+    return aten._softmax_backward_data(diff_dst, dst, a["axis"], dst.dtype)
+
+
+KERNELS = {
+    "relu_backward": kernel(lambda a, src, diff_dst: aten.threshold_backward(diff_dst, src, 0)),
+    "sigmoid_backward": kernel(lambda a, src, diff_dst: aten.sigmoid_backward(
+        diff_dst, src if a["use_dst"] else torch.sigmoid(src))),
+    "tanh_backward": kernel(lambda a, src, diff_dst: aten.tanh_backward(
+        diff_dst, src if a["use_dst"] else torch.tanh(src))),
+    "silu_backward": kernel(lambda a, src, diff_dst: aten.silu_backward(
+        diff_dst, src) if a.get("alpha", 1) == 1 else None),
+    "gelu_backward": kernel(lambda a, src, diff_dst: aten.gelu_backward(
+        diff_dst, src, approximate="tanh" if a["mode"] == "gelu_tanh" else "none")),
+    "mish_backward": kernel(lambda a, src, diff_dst: aten.mish_backward(diff_dst, src)),
+    "log_sigmoid_backward": kernel(lambda a, src, diff_dst: aten.log_sigmoid_backward(
+        diff_dst, src, torch.exp(-src.abs()))),
+    "prelu_backward": kernel(prelu, ("diff_src", "diff_slope")),
+    "softmax_backward": kernel(softmax),
 }
 
-def is_right(got, low, high):
-    got, low, high = got.double(), low.double(), high.double()
-    right = (got >= low) & (got <= high) | got.isnan() & low.isnan()
-    return right & ~((got == 0) & (low.signbit() == high.signbit()) & (got.signbit() != low.signbit()))
 
-wrong, total = collections.Counter(), collections.Counter()
-for path in sorted(DIR.glob("*.safetensors")):
-    with safe_open(path, "pt") as file:
-        op, cases = file.metadata()["operator"], json.loads(file.metadata()["cases"])
-        tensors = collections.defaultdict(dict)
-        for key in file.keys():
-            case, name = key.split("/")
-            tensors[case][name] = file.get_tensor(key)
-    for case in cases if op in PYTORCH else []:
-        attributes, named = case["attributes"], tensors[case["name"]]
-        outputs = sorted((n[:-4] for n in named if n.endswith(".low")), reverse=True)
-        inputs = {n: t for n, t in named.items() if n.split(".")[0] not in outputs}
-        results = PYTORCH[op](attributes, **inputs)
-        if results is None:
-            continue
-        for name, got in zip(outputs, results if isinstance(results, tuple) else [results]):
-            low, high = named[f"{name}.low"], named[f"{name}.high"]
-            if low.dtype != got.dtype:
-                continue  # PyTorch does not write f32 from 16-bit inputs
-            switches = " ".join(f"{n}={v}" for n, v in attributes.items() if isinstance(v, bool))
-            dtype = str(next(iter(inputs.values())).dtype)[6:]
-            right = is_right(got, low, high)
-            wrong[op, switches, dtype, name] += int((~right).sum())
-            total[op, switches, dtype, name] += got.numel()
-for key in total:
-    print(f"{wrong[key]:6} of {total[key]:6} elements wrong: {' '.join(key)}")
+def main(library, kernels):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ulps", type=float, default=0, metavar="N",
+                        help="allow that distance from the exact value, and any sign of a zero")
+    parser.add_argument("--finite", action="store_true", help="ignore NaN and infinities")
+    parser.add_argument("--only", default="", metavar="WORD", help="cases with this in their names")
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="of: " + " ".join(kernels))
+    options = parser.parse_args()
+    print(library)
+    unknown = set(options.operators) - set(kernels)
+    if unknown:
+        parser.error("no kernel here for " + " ".join(sorted(unknown)))
+    chosen = {name: kernels[name] for name in options.operators or kernels}
+    return kit.check(chosen, ulps=options.ulps, finite=options.finite,
+                     only=options.only) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(f"PyTorch {torch.__version__}", KERNELS))

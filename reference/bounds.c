@@ -67,3 +67,12 @@ int bound_holds(bound b, vjp_dtype dtype, long double value, double got)
                got <= dtype_round(dtype, value + b.absolute);
     return fabsl(got - value) <= b.absolute || got == dtype_round(dtype, value);
 }
+
+int ends_hold(double expected, double low, double high, double got)
+{
+    if (isnan(expected) || isnan(got))
+        return isnan(expected) && isnan(got);
+    if (got == 0 && is_negative(low) == is_negative(high) && is_negative(got) != is_negative(low))
+        return 0;
+    return low <= got && got <= high;
+}

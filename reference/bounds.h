@@ -33,4 +33,8 @@ long double bound_sum_error(vjp_dtype dtype, int64_t n, double c, long double ma
  * same infinity, the same sign of zero (ulps only), and within the bound. */
 int bound_holds(bound b, vjp_dtype dtype, long double value, double got);
 
+/* ends_hold - whether `got` is right by the rules of the conformance vectors: NaN where NaN is
+ * expected; else between the ends, a zero with their sign if they agree on one. */
+int ends_hold(double expected, double low, double high, double got);
+
 #endif

@@ -31,6 +31,12 @@ check() {
     fi
 }
 
+# skip NAME WHY - count a check that this machine cannot run.
+skip() {
+    printf '%-60s skipped: %s\n' "$1" "$2"
+    skipped=$((skipped + 1))
+}
+
 # build DIR OPTION... - configure and build with warnings as errors.
 build() {
     dir=build/$1
@@ -96,6 +102,17 @@ suite_package() {
     check "consumer (pkg-config, C++, shared)" pc_consumer g++ main.cpp
     check "consumer (pkg-config, C++, static)" pc_consumer g++ main.cpp -static
     check "consumer (CMake)" cmake_consumer
+    for cxx in g++ clang++; do
+        for std in c++17 c++20; do
+            check "vjp.hpp ($cxx, $std)" cpp_wrapper $cxx $std
+        done
+    done
+    if command -v "${RUSTC:-rustc}" >/dev/null; then
+        check "Rust" tests/rust.sh "$prefix/lib" build/rust
+    else
+        skip "Rust" "there is no rustc"
+    fi
+    check "conformance kit" kit_consumer
     check "program (installed)" "$prefix/bin/vjp" info
     check "hardening, needs and paths" scripts/elf.sh "$prefix"
     check "bill of materials" bill_of_materials
@@ -173,6 +190,31 @@ pc_consumer() {
         return
     eval "$1 ${3-} -o build/consumer_main tests/consumer/$2 $flags" && # quoted for the shell
         LD_LIBRARY_PATH=$prefix/lib build/consumer_main
+}
+
+# cpp_wrapper COMPILER STANDARD - the tests of vjp.hpp and its example.
+cpp_wrapper() {
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs vjp) || return
+    for source in tests/consumer/wrapper.cpp examples/cpp/gradient.cpp; do
+        eval "$1 -std=$2 -Wall -Wextra -Wpedantic -Werror -o build/cpp_wrapper $source $flags" &&
+            LD_LIBRARY_PATH=$prefix/lib build/cpp_wrapper || return
+    done
+}
+
+# The kit, unpacked and built as docs/conformance-kit.md says: with vjp's kernel and a wrong one.
+kit_consumer() {
+    kit=build/kit-unpacked
+    rm -rf $kit && mkdir -p $kit && scripts/kit.sh $kit && tar -xzf $kit/*.tar.gz -C $kit &&
+        kit=$(echo $kit/vjp-conformance-*[0-9]) &&
+        flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs vjp) || return
+    for kernel in library naive; do
+        eval "gcc -O2 -I$kit/conformance/kit -I$kit/reference -o build/kit_$kernel \
+            $kit/conformance/kit/runner.c $kit/conformance/kit/kit.c $kit/conformance/kit/$kernel.c \
+            $kit/reference/*.c $flags -lm" || return
+    done
+    vectors=$kit/conformance/vectors/silu_backward.safetensors
+    LD_LIBRARY_PATH=$prefix/lib build/kit_library "$vectors" &&
+        ! LD_LIBRARY_PATH=$prefix/lib build/kit_naive "$vectors"
 }
 
 cmake_consumer() {
@@ -365,6 +407,6 @@ for suite in "$@"; do
     "suite_$suite" || true
 done
 [ "$skipped" = 0 ] ||
-    echo "$skipped skipped: they need what this machine does not have, a GPU or another library"
+    echo "$skipped skipped: they need what this machine does not have: a GPU, a library, a compiler"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

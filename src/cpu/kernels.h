@@ -78,6 +78,7 @@ typedef struct vjpi_kernel_set {
 enum {
     VJPI_DTYPE_SLOTS = 1 /* the constants of vjp_dtype count from 1 */
 #define DTYPE(name, suffix, size, compute) +1
+#define STORED(name, suffix, size, type) +1
 #include "dtypes.def"
 };
 

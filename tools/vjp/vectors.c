@@ -6,13 +6,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base.h"
+#include "bounds.h"
 #include "check.h"
 #include "dtypes.h"
 #include "json.h"
@@ -189,16 +189,6 @@ static void fill_inputs(const vector_case *v, probe *t)
     }
 }
 
-/* NaN where NaN is expected; else between the ends, a zero with their sign if they agree on one. */
-static bool is_allowed(double expected, double low, double high, double got)
-{
-    if (isnan(expected) || isnan(got))
-        return isnan(expected) && isnan(got);
-    if (got == 0 && is_negative(low) == is_negative(high) && is_negative(got) != is_negative(low))
-        return false;
-    return low <= got && got <= high;
-}
-
 static double read_at(const safetensor *tensor, int64_t index)
 {
     const unsigned char *data = tensor->data;
@@ -213,7 +203,7 @@ static bool compare(const vector_case *v, probe *t)
         for (int64_t i = 0, n = probe_output_count(t, o); i < n; i++) {
             double expected = read_at(exact, i), got = element_from_bits(exact->dtype, *bits++);
             double low = read_at(v->ends[o][0], i), high = read_at(v->ends[o][1], i);
-            if (!is_allowed(expected, low, high, got))
+            if (!ends_hold(expected, low, high, got))
                 return probe_fail(t, "%s: element %lld of %s is %a, not %a (allowed: %a to %a)",
                                   v->name, (long long)i, vjp_op_tensor(v->p.op, o)->name, got,
                                   expected, low, high);
