@@ -299,6 +299,28 @@ suite_static() {
     done
 }
 
+# The proofs of docs/numerics.md: all of them, or only what takes a few seconds.
+suite_proofs() {
+    for file in proofs/gappa/*.formula; do
+        formula=$(basename "$file" .formula)
+        for dtype in f32 f64; do
+            check "error bounds of $formula ($dtype, Gappa)" \
+                proofs/gappa/prove.py --dtype $dtype "$formula"
+        done
+    done
+}
+
+suite_proofs_quick() {
+    if ! command -v gappa >"$log" || ! command -v sollya >"$log"; then
+        echo "error bounds: skipped, they need gappa and sollya"
+        skipped=$((skipped + 1))
+        return
+    fi
+    check "error bounds of exp (Gappa)" proofs/gappa/prove.py --pieces 2 exp
+    check "error bounds of sigmoid_right (f32, Gappa)" \
+        proofs/gappa/prove.py --pieces 2 --dtype f32 sigmoid_right
+}
+
 # MemorySanitizer must see every store, so only programs that need nothing but libc are run: they
 # cover the core and both front-ends, with every instruction set.
 suite_msan() {
@@ -345,6 +367,6 @@ for suite in "$@"; do
     "suite_$suite" || true
 done
 [ "$skipped" = 0 ] ||
-    echo "$skipped skipped: they need what this machine does not have, a GPU or another library"
+    echo "$skipped skipped: they need what this machine does not have, a GPU, a library or a prover"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
