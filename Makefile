@@ -74,8 +74,8 @@ check-exhaustive: ## measure every operator's error over all inputs; half an hou
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
 
-check-proofs: ## prove the error bounds of formulas with Gappa and Sollya; minutes
-	@scripts/need.sh $(NEED_PROOFS)
+check-proofs: ## prove error bounds (Gappa, Sollya) and that descriptors are safe (Frama-C); minutes
+	@scripts/need.sh $(NEED_PROOFS) frama-c=frama-c-base
 	@scripts/check.sh proofs
 
 check-large: ## test tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory

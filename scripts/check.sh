@@ -299,7 +299,7 @@ suite_static() {
     done
 }
 
-# The proofs of docs/numerics.md: all of them, or only what takes a few seconds.
+# The proofs of docs/reliability.md: all of them, or only what takes a few seconds.
 suite_proofs() {
     for file in proofs/gappa/*.formula; do
         formula=$(basename "$file" .formula)
@@ -308,6 +308,7 @@ suite_proofs() {
                 proofs/gappa/prove.py --dtype $dtype "$formula"
         done
     done
+    check "descriptors with any fields (Frama-C)" proofs/eva/run.sh
 }
 
 suite_proofs_quick() {
