@@ -182,8 +182,9 @@ cmake_consumer() {
 }
 
 # Not run: what takes minutes under an emulator and depends on bits alone, for same_bits_vjp_program shows
-# that those are x86-64's.
-emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|threads|tool_check)'
+# that those are x86-64's; and orders of calls, which are the same.
+emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|sum_depths|threads|tool_check)'
+emulated_slowly="$emulated_slowly|dnnl_graph_lifetimes"
 emulated_slowly="$emulated_slowly|same_bits_(vjp_program_static|on_stacks_of_64_kib))\$"
 
 suite_aarch64() {
