@@ -24,15 +24,16 @@ NEED_CHECKS := clang=clang libomp-dev g++=g++ pkg-config=pkg-config mandoc=mando
 NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
 NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
+NEED_PROOFS := python3=python3 gappa=gappa sollya=sollya
 NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
 NEED_DEB := dpkg-buildpackage=dpkg-dev build-essential dh=debhelper dh_python3=dh-python
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 	qemu-aarch64=qemu-user
 
-.PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-large check-sanitize check-static \
-	check-aarch64 check-reproducible check-sbom check-deb coverage fuzz fuzz-coverage abi abi-write abi-build \
-	sbom numerics numerics-peers bench bench-peers bench-growth peers performance charts docs site kit install \
-	wheel deb \
+.PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-proofs check-large \
+	check-sanitize check-static check-aarch64 check-reproducible check-sbom check-deb coverage fuzz \
+	fuzz-coverage abi abi-write abi-build sbom numerics numerics-peers bench bench-peers bench-growth peers \
+	performance charts docs site kit install wheel deb \
 	clean help
 
 all: configure ## build the library, examples and tools (default); CUDA=0: without the CUDA module
@@ -59,7 +60,8 @@ demo-lm: ## the same with OpenBLAS: train a transformer on the docs, byte by byt
 check: ## run every test and check; the last line is the total
 	@scripts/need.sh $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
 	@scripts/need.sh --versions $(NEED_TESTS) $(NEED_CHECKS) $(NEED_AARCH64) $(NEED_PYTHON)
-	@scripts/check.sh native package aarch64 python site
+	@scripts/need.sh $(NEED_PROOFS) || echo "without those, the proofs are skipped"
+	@scripts/check.sh native package aarch64 python proofs_quick site
 
 # One part of scripts/check.sh for each framework; each has a virtual environment of its own.
 FRAMEWORKS := jax torch
@@ -73,6 +75,10 @@ check-exhaustive: ## measure every operator's error over all inputs; half an hou
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
+
+check-proofs: ## prove error bounds (Gappa, Sollya) and that descriptors are safe (Frama-C); minutes
+	@scripts/need.sh $(NEED_PROOFS) frama-c=frama-c-base
+	@scripts/check.sh proofs
 
 check-large: ## test tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory
 	@scripts/need.sh $(NEED_TESTS)

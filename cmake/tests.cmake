@@ -99,7 +99,7 @@ foreach(file IN LISTS tests)
     add_dependencies(${name} vjp fake_module)
   elseif(name MATCHES "^test_cuda_") # the library's insides
     target_link_libraries(${name} PRIVATE vjp_cuda_host vjp_static vjp_test_build)
-  elseif(name MATCHES "^test_(stores|tiles)$")
+  elseif(name MATCHES "^test_(stores|sum_depths|tiles)$")
     target_include_directories(${name} PRIVATE src)
     target_link_libraries(${name} PRIVATE vjp_static vjp_test_build)
   else()

@@ -224,8 +224,9 @@ cmake_consumer() {
 }
 
 # Not run: what takes minutes under an emulator and depends on bits alone, for same_bits_vjp_program shows
-# that those are x86-64's.
-emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|threads|tool_check)'
+# that those are x86-64's; and orders of calls, which are the same.
+emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|sum_depths|threads|tool_check)'
+emulated_slowly="$emulated_slowly|dnnl_graph_lifetimes"
 emulated_slowly="$emulated_slowly|same_bits_(vjp_program_static|on_stacks_of_64_kib))\$"
 
 suite_aarch64() {
@@ -361,6 +362,29 @@ suite_static() {
     done
 }
 
+# The proofs of docs/reliability.md: all of them, or only what takes a few seconds.
+suite_proofs() {
+    for file in proofs/gappa/*.formula; do
+        formula=$(basename "$file" .formula)
+        for dtype in f32 f64; do
+            check "error bounds of $formula ($dtype, Gappa)" \
+                proofs/gappa/prove.py --dtype $dtype "$formula"
+        done
+    done
+    check "descriptors with any fields (Frama-C)" proofs/eva/run.sh
+}
+
+suite_proofs_quick() {
+    if ! command -v gappa >"$log" || ! command -v sollya >"$log"; then
+        echo "error bounds: skipped, they need gappa and sollya"
+        skipped=$((skipped + 1))
+        return
+    fi
+    check "error bounds of exp (Gappa)" proofs/gappa/prove.py --pieces 2 exp
+    check "error bounds of sigmoid_right (f32, Gappa)" \
+        proofs/gappa/prove.py --pieces 2 --dtype f32 sigmoid_right
+}
+
 # MemorySanitizer must see every store, so only programs that need nothing but libc are run: they
 # cover the core and both front-ends, with every instruction set.
 suite_msan() {
@@ -407,6 +431,6 @@ for suite in "$@"; do
     "suite_$suite" || true
 done
 [ "$skipped" = 0 ] ||
-    echo "$skipped skipped: they need what this machine does not have: a GPU, a library, a compiler"
+    echo "$skipped skipped: they need what this machine does not have: a GPU, a library, a compiler, a prover"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -314,6 +314,7 @@ static void bad_descriptions_leave_the_tensor_alone(void **state)
     description_refused(VJP_BAD_DTYPE, (vjp_dtype)8, 2, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, 13, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, -1, shape);
+    description_refused(VJP_BAD_SHAPE, VJP_F32, INT32_MIN, shape);
     description_refused(VJP_BAD_SHAPE, VJP_F32, 2, (int64_t[]){ 4, -1 });
     description_refused(VJP_TOO_LARGE, VJP_F32, 2, (int64_t[]){ 1LL << 32, 1LL << 31 });
     description_refused(VJP_BAD_ARGUMENT, VJP_F32, 2, NULL);

@@ -29,7 +29,7 @@ vjp_status vjp_tensor_contiguous(vjp_dtype dtype, int32_t ndim, const int64_t *s
     int64_t strides[VJP_MAX_DIMS], stride = 1;
     if (ndim > 0 && !shape)
         return VJP_BAD_ARGUMENT;
-    if (ndim > VJP_MAX_DIMS)
+    if (ndim < 0 || ndim > VJP_MAX_DIMS)
         return VJP_BAD_SHAPE;
     for (int32_t d = ndim - 1; d >= 0; d--) {
         strides[d] = stride;
