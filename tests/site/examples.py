@@ -160,6 +160,8 @@ class Runner:
 
     def cmake(self, page, block, folder):
         """Configure a project around these lines."""
+        if self.skips(f"{page}: {first_line(block.text)}"):
+            return
         head = "cmake_minimum_required(VERSION 3.21)\nproject(app C)\nadd_executable(app app.c)\n"
         find, rest = block.text.split("\n", 1)
         project = folder / "project"
