@@ -122,8 +122,8 @@ static int may_differ(const problem *p, int32_t t)
     return rule == VJP_DTYPE_WIDE || rule == VJP_DTYPE_ANY;
 }
 
-/* "0-bf16-f32-rows": the dtype of the data and, if there is one, that of tensors that may differ.
- * */
+/* "0-bf16-f32-rows": the dtype of the data and, if there is one, that of tensors that may
+ * differ. */
 static void name_case(const problem *p, int32_t number, const char *what, char name[NAME])
 {
     vjp_dtype dtype = p->tensors[0].dtype, other = dtype;

@@ -92,8 +92,8 @@ double value_draw(random_state *random, vjp_dtype dtype, oracle_domain domain, i
     }
 }
 
-/* Mostly a class; sometimes the label of rows that are left out, or one that leaves them out too.
- * */
+/* Mostly a class; sometimes the label of rows that are left out, or one that leaves them out
+ * too. */
 static double draw_label(random_state *random, const problem *p)
 {
     const vjp_attr_info *ignored = kind_attr(p->op, ROLE_IGNORED);

@@ -8,10 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 dir=$1
 shift
-part() {
-    sed -n "s/^#define VJP_VERSION_$1 //p" include/vjp/vjp.h
-}
-version=$(part MAJOR).$(part MINOR).$(part PATCH)
+version=$(scripts/version.sh)
 seconds=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
 
 rm -rf "$dir"

@@ -6,10 +6,7 @@
 set -eu
 dir=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-part() {
-    sed -n "s/^#define VJP_VERSION_$1 //p" include/vjp/vjp.h
-}
-name=vjp-conformance-$(part MAJOR).$(part MINOR).$(part PATCH)
+name=vjp-conformance-$(scripts/version.sh)
 tar -c --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --mode=u=rwX,go=rX \
     --exclude=__pycache__ --transform="s,^,$name/," \
     LICENSE docs/conformance-kit.md docs/numerics/onednn_ctypes.py scripts/onednn.sh \

@@ -116,8 +116,8 @@ static double limit_at(const vjp_bound_info *info, int64_t i)
 }
 
 /* In ULP, by long doubles; -1 where MPFR has to decide. A long double has 40 bits more than a
- * 16-bit dtype, and few more than f64. A bound of one half means correctly rounded, and 0, exact.
- * */
+ * 16-bit dtype, and few more than f64. A bound of one half means correctly rounded, and 0,
+ * exact. */
 static double quick_error(vjp_dtype dtype, double largest, int64_t i, double limit)
 {
     long double exact = places.depends[i] ? places.factor[i] * places.g[i] : 0.0L;
@@ -220,7 +220,7 @@ static void draw_gradients(vjp_dtype dtype, random_state *random, gradient_kind 
 {
     gradient_source source = gradient_source_of(dtype);
     for (int64_t i = 0; i < BATCH; i++)
-        places.g[i] = gradient_draw(&source, random, kind, (double)places.factor[i]);
+        places.g[i] = gradient_probe(&source, random, kind, (double)places.factor[i], i);
 }
 
 /* An operator without a gradient is run once. */
@@ -282,8 +282,8 @@ static void draw_batch(const problem *p, const points *list, random_state *rando
         int64_t from_list = (number * BATCH + i) / kinds;
         double x = from_list < list->count ? list->at[from_list] : point_draw(random, dtype, list);
         set_inputs(p, i, x, point_draw(random, dtype, list));
-        places.g[i] =
-            gradient_draw(&source, random, (gradient_kind)(i % kinds), (double)places.factor[i]);
+        places.g[i] = gradient_probe(&source, random, (gradient_kind)(i % kinds),
+                                     (double)places.factor[i], i / kinds);
     }
 }
 

@@ -75,8 +75,8 @@ static void set(trial *t, const char *name, const double *values, int64_t count)
     trial_set(t, problem_tensor(&t->p, name), values, count);
 }
 
-/* Ordinary numbers, but `odd` in the places that `is_odd` names; of an operator's data inputs all.
- * */
+/* Ordinary numbers, but `odd` in the places that `is_odd` names; of an operator's data inputs
+ * all. */
 static void set_data(trial *t, int (*is_odd)(int64_t row, int64_t column), double odd)
 {
     static const char *const names[] = { "src", "diff_dst", "dst", "a", "b" };

@@ -73,8 +73,8 @@ static int is_expected(const family_edge *e, double wanted, double got)
     return e->kind == EDGE_ZERO ? got == 0 : value_same(wanted, got);
 }
 
-/* The operator at one place, repeated; the result is `wanted` or, of EDGE_TRUE, within its bound.
- * */
+/* The operator at one place, repeated; the result is `wanted` or, of EDGE_TRUE, within its
+ * bound. */
 static void check_at(const family_edge *e, const problem *op, vjp_dtype dtype, double g,
                      double wanted)
 {

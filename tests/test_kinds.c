@@ -43,8 +43,8 @@ static void every_kind_is_among_the_large_and_busy_problems(void **state)
     shaped_free(&busy);
 }
 
-/* With more rows than operators, all operators have turns; with fewer, as many as there are rows.
- * */
+/* With more rows than operators, all operators have turns; with fewer, as many as there are
+ * rows. */
 static void operators_and_rows_take_turns(void **state)
 {
     (void)state;

@@ -148,8 +148,8 @@ int dg_schema_takes_dtypes(const dg_schema *schema, size_t ninputs,
                            const dnnl_graph_logical_tensor_t *const *inputs, size_t noutputs,
                            const dnnl_graph_logical_tensor_t *const *outputs)
 {
-    dnnl_data_type_t t =
-        ninputs ? inputs[0]->data_type : dnnl_data_type_undef; /* in every schema */
+    /* Input 0 is a T in every schema. */
+    dnnl_data_type_t t = ninputs ? inputs[0]->data_type : dnnl_data_type_undef;
     dnnl_data_type_t f32_or_bf16 = dnnl_data_type_undef;
     return takes_side(schema, 0, t, &f32_or_bf16, ninputs, inputs) &&
            takes_side(schema, 1, t, &f32_or_bf16, noutputs, outputs);

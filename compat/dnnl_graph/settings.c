@@ -6,8 +6,8 @@
  */
 #include "internal.h"
 
-#define MAX_MIB \
-    (SIZE_MAX >> 20) /* capacities are counted in bytes by libraries that have a cache */
+/* Libraries that have a cache count its capacity in bytes. */
+#define MAX_MIB (SIZE_MAX >> 20)
 
 /* ---- floating-point mode and messages ----------------------------------------------------- */
 

@@ -70,8 +70,8 @@ typedef enum vjp_status {
     VJP_DEVICE_ERROR = 13  /* the device reported an error: vjp_context_error names it */
 } vjp_status;
 
-/* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other number.
- * */
+/* vjp_status_string - the name of a status ("VJP_BAD_SHAPE"); "VJP_UNKNOWN" for any other
+ * number. */
 VJP_API const char *vjp_status_string(vjp_status status);
 
 /* A reason is one sentence that names the tensor and the dim ("diff_dst: dim 1 is 7, src has 5").

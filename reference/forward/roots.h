@@ -55,8 +55,8 @@ static long double gelu_tanh_slope_at(long double t)
 }
 
 /* Phi(x) + x phi(x). With phi(x) = phi(root) e^q, q = -root t - t^2 / 2, x phi(x) grows by
- * phi(root) (t e^q + root (e^q - 1)), and Phi by phi(root) times the integral of e^q, term by term.
- * */
+ * phi(root) (t e^q + root (e^q - 1)), and Phi by phi(root) times the integral of e^q, term by
+ * term. */
 static const slope_root gelu_root = { -0xc07568cbf8059eecp-64L, -0xc59d39a92be9a2b5p-131L };
 
 static long double gelu_slope_at(long double t)

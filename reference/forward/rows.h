@@ -82,8 +82,8 @@ static dual logit(const scene *s) { return s->in[0]; }
 
 static dual weight_of(const scene *s) { return given(s, 2) ? s->in[2] : plain(1); }
 
-/* exp(x - most). Where all logits are -inf, so is the logarithm of their sum, which has no slope.
- * */
+/* exp(x - most). Where all logits are -inf, so is the logarithm of their sum, which has no
+ * slope. */
 static dual relative_exponential(const scene *s, dual x)
 {
     if (number_value(s->most.value) == -INFINITY && number_value(x.value) == -INFINITY)

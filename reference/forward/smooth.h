@@ -166,8 +166,8 @@ static dual gelu_erf(dual x)
     return about_root(multiply(x, share), x, gelu_root, 1, gelu_slope_at);
 }
 
-/* x * sigmoid(v), v = sqrt(8 / pi) * (x + 0.044715 x^3). The rounding of v costs its size in ULP.
- * */
+/* x * sigmoid(v), v = sqrt(8 / pi) * (x + 0.044715 x^3). The rounding of v costs its size in
+ * ULP. */
 static dual gelu_tanh(dual x)
 {
     number eight = number_from(8), k = number_root(number_divide(eight, number_pi()));

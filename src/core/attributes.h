@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attributes.h - the attributes of a call: which are given, and what they mean for it. For check.c.
- * */
+/* attributes.h - the attributes of a call: which are given, and what they mean for it. For
+ * check.c. */
 #ifndef VJPI_ATTRIBUTES_H
 #define VJPI_ATTRIBUTES_H
 
 #include "core/internal.h"
 
-/* vjpi_resolve_attrs - values[i] for each attribute i of the operator: as given, else its default.
- * */
+/* vjpi_resolve_attrs - values[i] for each attribute i of the operator: as given, else its
+ * default. */
 vjp_status vjpi_resolve_attrs(const vjpi_op *op, const vjp_attr *attrs, int32_t nattrs,
                               vjp_attr *values, bool *given, vjpi_reason reason);
 

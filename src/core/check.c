@@ -368,14 +368,18 @@ static void find_work(vjpi_call *call)
             call->passes |= 1u << pass;
 }
 
-/* Are all rows whole, and is nothing in them masked? */
-static bool is_plain(const vjpi_call *call)
+/* Which kernels, and where rows end: a causal call without lengths has an input for that, too. */
+static void find_variant(vjpi_call *call)
 {
-    for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        if (vjpi_has(call->facts, i) && (call->op->roles[i] == VJPI_ROW_END ||
-                                         call->op->tensors[i].dtype_rule == VJP_DTYPE_MASK))
-            return false;
-    return call->causal_dim < 0;
+    bool masked = false;
+    call->end = -1;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++) {
+        bool given = vjpi_has(call->facts, i);
+        if (call->op->roles[i] == VJPI_ROW_END && (given || call->causal_dim >= 0))
+            call->end = i;
+        masked |= given && call->op->tensors[i].dtype_rule == VJP_DTYPE_MASK;
+    }
+    call->variant = call->choice || (call->op->has_plain && (masked || call->end >= 0));
 }
 
 vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
@@ -409,7 +413,7 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
     if ((status = vjpi_apply_attrs(values, given, call, reason)) != VJP_OK ||
         (status = check_shapes(call, false, vjpi_channels_first(op, values), reason)) != VJP_OK)
         return status;
-    call->variant = call->choice || (op->has_plain && !is_plain(call));
+    find_variant(call);
     count_rows(call);
     find_work(call);
     if ((status = check_length(call, reason)) != VJP_OK)

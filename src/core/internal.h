@@ -34,8 +34,8 @@ typedef struct vjpi_op {
     bool keeps;                               /* it has a KEEP */
     bool indexed;                             /* the formula uses the position along the axis */
     bool (*needs)(int pass, uint32_t facts);  /* must this pass be done? */
-    /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not hold.
-     * */
+    /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not
+     * hold. */
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
     bool has_lookup; /* a table may replace the formula for 16-bit data */
     bool has_plain;  /* it has kernels of its own for rows that are whole and not masked */
@@ -113,6 +113,7 @@ typedef struct vjpi_call {
     bool sums, per_row;       /* some SUM output is wanted; some PER_ROW output */
     uint32_t passes;          /* bit i: pass i is needed, except the last one */
     int32_t causal_dim;       /* the dim that counts rows where they end at the diagonal; -1 */
+    int32_t end;              /* the input that says where rows end, if they may end early; or -1 */
     int64_t ignored_label;    /* of labels that need not be in range */
     bool lenient;             /* no label needs to be */
     double constants[VJPI_COUNT_SLOT + 1]; /* limits.h */

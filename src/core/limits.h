@@ -12,8 +12,8 @@
 #define VJPI_MAX_VALUES 6 /* that all passes leave for a row */
 #define VJPI_MAX_LETS 6   /* ROWLETs */
 
-/* Tensors, row values, ROWLETs and what is kept or, in a loop, where a row is among its neighbours.
- * */
+/* Tensors, row values, ROWLETs and what is kept or, in a loop, where a row is among its
+ * neighbours. */
 #define VJPI_MAX_OPERANDS (VJPI_MAX_TENSORS + VJPI_MAX_VALUES + VJPI_MAX_LETS + 1)
 
 /* The constants that a formula uses: its attributes, the DERIVED numbers, the length of the axis,

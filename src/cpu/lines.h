@@ -170,8 +170,8 @@ INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff
                       (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
 }
 
-/* A long formula over n elements of a line. The terms of pair p go to sums[i * PAIRS + p % PAIRS].
- * */
+/* A long formula over n elements of a line. The terms of pair p go to
+ * sums[i * PAIRS + p % PAIRS]. */
 INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
                        ptrdiff_t n, bool non_temporal, VV *sums)
 {

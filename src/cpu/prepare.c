@@ -384,16 +384,6 @@ static void number_arrays(const vjpi_call *call, vjpi_cpu_plan *plan)
             plan->gathers = true;
 }
 
-/* The tensor that says where rows end, which is also used where only the diagonal ends them. */
-static int32_t end_of_rows(const vjpi_call *call)
-{
-    for (int32_t i = 0; i < call->op->info.ninputs; i++)
-        if (call->op->roles[i] == VJPI_ROW_END &&
-            (vjpi_has(call->facts, i) || call->causal_dim >= 0))
-            return i;
-    return -1;
-}
-
 static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     number_arrays(call, plan);
@@ -433,7 +423,7 @@ size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     plan->rows = call->rows;
     plan->length = call->length;
-    plan->end = end_of_rows(call);
+    plan->end = call->end;
     if (call->op->npasses > 1)
         prepare_rows(call, plan);
     else

@@ -131,8 +131,8 @@ VJPI_CUDA_CONSTANT int vjpi_cuda_lookup_threads(int dtype, int ninputs)
 }
 
 /* The kernels of one operator. [0]: element by element, for any steps; [1]: by vectors. What
- * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among them.
- * */
+ * an operator does not need is NULL. Of row there are some sizes; [0][0] and [1][2] are among
+ * them. */
 typedef struct vjpi_cuda_kernels {
     const void *map[2], *flat, *transposed[2];
     const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];

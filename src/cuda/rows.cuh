@@ -2,14 +2,14 @@
 /* rows.cuh - what belongs to a row: its inputs, the values that passes leave, where it ends; and
  * the formula, which gets both those and the elements. */
 
-/* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is 1.
- * */
+/* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is
+ * 1. */
 template <class Op, int LANES> struct row_numbers {
     T at[Op::narrays > 0 ? Op::narrays : 1][LANES];
 };
 
-/* Where a row ends: what the caller says, within the axis and, in a causal call, at the diagonal.
- * */
+/* Where a row ends: what the caller says, within the axis and, in a causal call, at the
+ * diagonal. */
 INLINE T limit_end(const vjpi_cuda_loop &loop, T end, int64_t causal)
 {
     int64_t most = loop.length;

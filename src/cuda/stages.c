@@ -372,13 +372,12 @@ static void describe_tensors(const vjpi_call *call, vjpi_cuda_plan *plan)
             plan->array_of[i] = (uint8_t)plan->narrays++;
         if (op->roles[i] == VJPI_ROW_END)
             plan->end_inputs |= 1u << i;
-        if (op->roles[i] == VJPI_ROW_END && (vjpi_has(call->facts, i) || call->causal_dim >= 0))
-            plan->ends = true;
         if (op->roles[i] == VJPI_ELEMENTS && !is_direct(call, i))
             plan->held_size += (int32_t)held_size_of(call, i);
     }
     plan->nvalues = op->nvalues;
     plan->narrays += op->nvalues;
+    plan->ends = call->end >= 0;
 }
 
 static void describe_call(const vjpi_call *call, vjpi_cuda_plan *plan)

@@ -31,8 +31,8 @@ INLINE V unless_nan(V x, V v) { return pick(eq(x, x), v, x); }
 /* max(x, 0), +0 at -0; NaN stays NaN. */
 INLINE V positive_part(V x) { return at_least(x, k(0)) + k(0); }
 
-/* a / 6 with the digits of 1/6 that do not fit in one number. Both parts are positive: -0 stays -0.
- * */
+/* a / 6 with the digits of 1/6 that do not fit in one number. Both parts are positive: -0 stays
+ * -0. */
 INLINE V sixth_of(V a) { return muladd(a, k(SIXTH_HIGH), a * k(SIXTH_LOW)); }
 
 /* To the nearest integer, ties to even: adding NO_FRACTION leaves no digits behind the point. */

@@ -41,8 +41,8 @@ INLINE V softmax_stats(V most, V s, V scale)
     return pick(gt(most, k(-(T)INFINITY)), scale * most, most) + log_of(s);
 }
 
-/* The logarithm of a row's sum, as log_softmax subtracts it. inf_as_zero: a row of -inf gives -inf.
- * */
+/* The logarithm of a row's sum, as log_softmax subtracts it. inf_as_zero: a row of -inf gives
+ * -inf. */
 INLINE V log_softmax_sum(V s, int inf_as_zero)
 {
     if (inf_as_zero)
@@ -116,8 +116,8 @@ INLINE V where_labelled(V value, V label, V ignored, V count, int lenient)
 /* The slope of cross-entropy's loss for a row: that of an element with share p of the row's sum is
  * p * gain less what label smoothing gives it; at the label it is less `hit`, too. Where the label
  * has most of the sum, it is z * p + confident, since 1 - p, the others' share, is known to all
- * digits. inverse: what makes a share of an element's exponential. NaN where the label is no class.
- * */
+ * digits. inverse: what makes a share of an element's exponential. NaN where the label is no
+ * class. */
 typedef struct slope_of_entropy {
     V inverse, gain, hit, z, confident;
 } slope_of_entropy;

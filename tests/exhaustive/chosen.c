@@ -53,8 +53,8 @@ static void fill_block(chosen *s, const job *j, int64_t index)
             w[i] = point_draw(&random, j->dtype, &s->list);
         s->depends[i] = (unsigned char)quick_factor(&s->b.p, x[i], w != NULL ? w[i] : 0,
                                                    &s->slopes[i]);
-        g[i] = gradient_draw(&s->source, &random, (gradient_kind)(number % GRADIENTS),
-                             (double)s->slopes[i]);
+        g[i] = gradient_probe(&s->source, &random, (gradient_kind)(number % GRADIENTS),
+                              (double)s->slopes[i], number / GRADIENTS);
     }
 }
 

@@ -109,8 +109,7 @@ void bench_others(const job *j, double value, double *x, double *w);
 /* bench_where - the inputs of a result, for a method's `where`. */
 void bench_where(const job *j, const worst *w, char text[WHERE_TEXT]);
 
-/* ---- how wrong a result is (compare.c) --------------------------------------------------------
- * */
+/* ---- how wrong a result is (compare.c) ----------------------------------------------------- */
 
 /* compare_block - the largest error in ULP of n stored results (16 or 32 bits) against exact
  * values, INFINITY where a sign is wrong. If `correctly` holds, also where a result is not the

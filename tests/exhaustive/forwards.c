@@ -39,8 +39,8 @@ static void *open_forwards(const job *j)
     return s;
 }
 
-/* Value `number` of the running input. Infinity and NaN are edges, which have tests of their own.
- * */
+/* Value `number` of the running input. Infinity and NaN are edges, which have tests of their
+ * own. */
 static double value_at(const forwards *s, const job *j, random_state *random, int64_t number)
 {
     if (j->dtype == VJP_F64)

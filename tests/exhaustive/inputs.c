@@ -38,7 +38,7 @@ static void draw_gradients(inputs *s, int first, int last, int64_t index)
     for (int kind = first; kind < last; kind++)
         for (int64_t i = 0; i < COLUMNS; i++)
             gradients[kind * COLUMNS + i] =
-                (float)gradient_draw(&s->source, &random, (gradient_kind)kind, s->slopes[i]);
+                (float)gradient_probe(&s->source, &random, (gradient_kind)kind, s->slopes[i], i);
 }
 
 static void *open_inputs(const job *j)

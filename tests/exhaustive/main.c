@@ -45,8 +45,8 @@ static job *add_job(const problem *p, vjp_dtype dtype, const method *method, dou
     return j;
 }
 
-/* One job for each input that takes all values, the gradient aside; in f64 all are drawn at once.
- * */
+/* One job for each input that takes all values, the gradient aside; in f64 all are drawn at
+ * once. */
 static void add_elementwise(const problem *p, vjp_dtype dtype)
 {
     const method *method = dtype == VJP_F64   ? &chosen_method

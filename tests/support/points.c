@@ -218,3 +218,12 @@ double gradient_draw(const gradient_source *source, random_state *random, gradie
         return 1;
     }
 }
+
+double gradient_probe(const gradient_source *source, random_state *random, gradient_kind kind,
+                      double slope, int64_t number)
+{
+    double gradient = gradient_draw(source, random, kind, slope);
+    if (kind != GRADIENT_BELOW_POWER)
+        return gradient;
+    return nearest(source->dtype, gradient * (1 - (double)(number % 4) * source->unit));
+}

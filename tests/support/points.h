@@ -50,4 +50,9 @@ gradient_source gradient_source_of(vjp_dtype dtype);
 double gradient_draw(const gradient_source *source, random_state *random, gradient_kind kind,
                      double slope);
 
+/* gradient_probe - the same, but up to three steps lower, by `number`, where the result is near a
+ * power of two: across it rounding adds most. The conformance vectors keep gradient_draw's. */
+double gradient_probe(const gradient_source *source, random_state *random, gradient_kind kind,
+                      double slope, int64_t number);
+
 #endif

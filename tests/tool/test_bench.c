@@ -246,8 +246,8 @@ static void a_terminal_has_a_bar_and_a_pipe_has_none(void **state)
     assert_null(strstr(tool(ARGS(TWO_CASES)).out, " of 2 "));
 }
 
-/* Every operator, though no case has this shape; and one that has cases, in shapes of either kind.
- * */
+/* Every operator, though no case has this shape; and one that has cases, in shapes of either
+ * kind. */
 static void any_shape_is_measured(void **state)
 {
     (void)state;

@@ -132,8 +132,8 @@ static void a_large_file_takes_little_memory(void **state)
 
 /* ---- terminals ----------------------------------------------------------------------------- */
 
-/* The program's status with a terminal for its standard output, and the first byte that appeared.
- * */
+/* The program's status with a terminal for its standard output, and the first byte that
+ * appeared. */
 static int run_on_a_terminal(const char *const *args, char *first, FILE *err)
 {
     int host = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -249,8 +249,8 @@ bool bench_read_selection(bench *b);
 bool bench_wants(const bench *b, const bench_result *r);
 bool bench_knows(const bench *b, const bench_result *r);
 
-/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not have.
- * */
+/* bench_wants_op, bench_wants_dtype - whether they want it in a shape that the set does not
+ * have. */
 bool bench_wants_op(const bench *b, const vjp_op_info *op);
 bool bench_wants_dtype(const bench *b, vjp_dtype dtype);
 

@@ -44,8 +44,8 @@ typedef struct chart {
 extern const char chart_style[];
 
 /* chart_add - a point of the series of that name, which is made if it is new. A dashed one has the
- * colour of the other one of its name, if that is there already. A y that is not finite is a gap.
- * */
+ * colour of the other one of its name, if that is there already. A y that is not finite is a
+ * gap. */
 void chart_add(chart *c, const char *name, bool dashed, double x, double y);
 
 /* chart_has_line - whether there is more than single points. */

@@ -39,8 +39,8 @@ int32_t shape_model(const vjp_op_info *op, int32_t index);
 const char *shape_words(const vjp_op_info *op, int32_t index, const char *quote,
                         char words[WORDS_SIZE]);
 
-/* The dtypes that a bound is for, "f16, bf16"; the choice, "use_dst = true", "" if it is for any.
- * */
+/* The dtypes that a bound is for, "f16, bf16"; the choice, "use_dst = true", "" if it is for
+ * any. */
 const char *bound_dtypes(const vjp_bound_info *bound, char words[WORDS_SIZE]);
 const char *bound_choice(const vjp_op_info *op, const vjp_bound_info *bound,
                          char words[WORDS_SIZE]);

@@ -102,8 +102,8 @@ static int check_names(call *c)
     return DONE;
 }
 
-/* Every tensor that is not optional has a file; standard input and output are one tensor's at most.
- * */
+/* Every tensor that is not optional has a file; standard input and output are one tensor's at
+ * most. */
 static int check_files(call *c)
 {
     const char *standard[2] = { NULL, NULL };
@@ -237,8 +237,8 @@ static void row_dims(const call *c, int32_t *first, int32_t *last)
     }
 }
 
-/* The shape of an output without one to go by: rows without their axis, or a parameter along them.
- * */
+/* The shape of an output without one to go by: rows without their axis, or a parameter along
+ * them. */
 static vjp_tensor shape_by_rule(const call *c, int32_t index)
 {
     const vjp_tensor *data = &c->inputs[0].tensor;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overrides.cpp - backward kernels of PyTorch's own replaced by the library's: vjp.torch.enable().
- * */
+/* overrides.cpp - backward kernels of PyTorch's own replaced by the library's:
+ * vjp.torch.enable(). */
 #include "call.h"
 
 #include <atomic>
@@ -167,8 +167,7 @@ template <size_t... i> void add_overrides(const char *device, std::index_sequenc
 
 } // namespace vjp_torch
 
-/* ---- for vjp.torch, by ctypes ------------------------------------------------------------------
- * */
+/* ---- for vjp.torch, by ctypes -------------------------------------------------------------- */
 
 using namespace vjp_torch;
 

@@ -62,8 +62,8 @@ typedef struct library {
 /* library_open - load a library; NULL with a message on stderr if that fails. It stays loaded. */
 const library *library_open(const char *path);
 
-/* guarded - call `call(argument)`; 1 if a C++ exception came out of it. oneDNN lets some through.
- * */
+/* guarded - call `call(argument)`; 1 if a C++ exception came out of it. oneDNN lets some
+ * through. */
 #ifdef __cplusplus
 extern "C"
 #endif

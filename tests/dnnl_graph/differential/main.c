@@ -57,8 +57,8 @@ static int ask_all(char **paths, uint64_t seed, unsigned long end)
     const pair libraries = { library_open(paths[0]), library_open(paths[1]) };
     if (!libraries.there || !libraries.here)
         return 1;
-    /* An exception out of compile would leave a broken entry in the cache of compiled partitions.
-     * */
+    /* An exception out of compile would leave a broken entry in the cache of compiled
+     * partitions. */
     libraries.there->graph_set_compiled_partition_cache_capacity(0);
     if (progress->next == 0)
         compare_settings(&libraries);
