@@ -94,6 +94,7 @@ suite_package() {
 
     prefix=$PWD/build/installed
     check "make without CMake says what to install" make_without_cmake
+    check "make demo, for this machine alone" make_demo
     check "make CUDA=0, CUDA=1 and CUDA=/usr/local/cuda" make_cuda
     check "install" install_and_move || return
     check "install (DESTDIR)" install_into_destdir
@@ -160,6 +161,14 @@ make_without_cmake() {
         echo "$said"
         echo "$said" | grep -q '^ *sudo apt-get .* install .* cmake$' || return
     done
+}
+
+make_demo() {
+    make demo || return
+    said=$(cmake -B build/demo -DVJP_ISAS='scalar;mmx' 2>&1) && return 1
+    cmake -B build/demo -DVJP_ISAS=native
+    echo "$said"
+    echo "$said" | grep -q 'VJP_ISAS: mmx is not one of'
 }
 
 # A dry run: the build folder would remember the choice.

@@ -31,6 +31,9 @@ static vjp_status open_cpu(vjp_context *ctx, vjpi_reason reason)
         return vjpi_refuse(reason, VJP_NO_DEVICE,
                            "options: device_id must be 0 for the CPU, not %d",
                            (int)ctx->options.device_id);
+    if (!vjpi_best_isa(NULL))
+        return vjpi_refuse(reason, VJP_NO_DEVICE,
+                           "this processor has none of this build's instruction sets");
     if ((status = cap_isa("options: isa", ctx->options.isa, state, reason)) != VJP_OK ||
         (status = cap_isa("VJP_ISA", getenv("VJP_ISA"), state, reason)) != VJP_OK)
         return status;

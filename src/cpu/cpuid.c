@@ -23,7 +23,7 @@ static uint32_t saved_states(void)
     return a;
 }
 
-static bool has_avx2(void)
+static inline bool has_avx2(void)
 {
     uint32_t a, b, c, d;
     const uint32_t wanted = bit_FMA | bit_AVX | bit_F16C;
@@ -34,7 +34,7 @@ static bool has_avx2(void)
     return (saved_states() & XMM_YMM) == XMM_YMM;
 }
 
-static bool has_avx512(void)
+static inline bool has_avx512(void)
 {
     uint32_t a, b, c, d;
     const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
@@ -57,29 +57,22 @@ static int64_t largest_cache(uint32_t leaf)
 }
 #endif
 
-static bool has_scalar(void)
+static inline bool has_scalar(void)
 {
     return true;
 }
 
-/* isas.def, reduced to the target architecture. */
-#define ISA(name, architecture, flags) ISA_##architecture(name)
-#if defined(__x86_64__)
-#define ISA_x86_64(name) ISA_any(name)
-#else
-#define ISA_x86_64(name)
-#endif
-
-#define ISA_any(name) extern const vjpi_isa vjpi_isa_##name;
-#include "isas.def"
-#undef ISA_any
+/* VJPI_ISAS of the build: ISA(name) for each instruction set that it has, the best last. */
+#define ISA(name) extern const vjpi_isa vjpi_isa_##name;
+VJPI_ISAS
+#undef ISA
 
 static const struct {
     const vjpi_isa *isa;
     bool (*has)(void);
 } isas[] = {
-#define ISA_any(name) { &vjpi_isa_##name, has_##name },
-#include "isas.def"
+#define ISA(name) { &vjpi_isa_##name, has_##name },
+    VJPI_ISAS
 };
 
 const vjpi_isa *vjpi_lower_isa(const vjpi_isa *a, const vjpi_isa *b)
