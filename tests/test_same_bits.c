@@ -267,8 +267,8 @@ static void small_work_and_one_thread_stay_with_the_caller(void **state)
 {
     (void)state;
     assert_int_equal(tasks_of(100, 4), 0);
-    assert_int_equal(tasks_of((128 << 10) - 1, 4), 0);
-    assert_int_equal(tasks_of(128 << 10, 4), 2);
+    assert_int_equal(tasks_of((512 << 10) / 12, 4), 0); /* relu_backward in f32: 12 bytes each */
+    assert_int_equal(tasks_of((512 << 10) / 12 + 1, 4), 2);
     assert_int_equal(tasks_of(4 << 20, 1), 0);
 }
 

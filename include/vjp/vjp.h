@@ -113,8 +113,8 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  *     NULL: the best one available. The environment may lower it further: vjp_context_create.
  *
  * Small work stays on the calling thread, and parallel_for is not called for it. The threshold is a
- * tuning figure, today 128 Ki elements, and may change in any version; a parallel_for that counts
- * its calls shows where it is. Work for OpenMP also stays on the calling thread if it is started
+ * tuning figure and may change in any version: today 512 KiB read and written, in all passes, where
+ * a long formula counts as 32 bytes per element, 64 in f64. Work for OpenMP also stays on the calling thread if it is started
  * inside an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
  */
 typedef struct vjp_context_options {

@@ -37,6 +37,7 @@ typedef struct vjpi_op {
     /* Fills the DERIVED numbers from the attributes' values; the reason if a REQUIRE does not
      * hold. */
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
+    bool is_heavy;   /* its formula is long */
     bool has_lookup; /* a table may replace the formula for 16-bit data */
     bool has_plain;  /* it has kernels of its own for rows that are whole and not masked */
 } vjpi_op;

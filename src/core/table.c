@@ -220,7 +220,7 @@ static bool is_normal_f32(double v)
       name##_tensors, name##_attrs, name##_bounds, name##_roles, name##_stand_ins, \
       VJPI_FORMULA_##name, name##_npasses, name##_nvalues, name##_nlets,          \
       { 0 outputs }, name##_nkept > 0, name##_nindex > 0, name##_needs, name##_settle,  \
-      name##_nlookups > 0, name##_has_plain },
+      name##_nheavy > 0, name##_nlookups > 0, name##_has_plain },
 static const vjpi_op ops[] = {
 #include "ops.def"
 };

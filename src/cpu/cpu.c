@@ -100,6 +100,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
 typedef struct stage_run {
     const vjpi_job *job;
     const vjpi_stage *stage;
+    int64_t ntasks;
 } stage_run;
 
 static void run_task(void *arg, int64_t index)
@@ -108,14 +109,24 @@ static void run_task(void *arg, int64_t index)
     const vjpi_stage *stage = run->stage;
     _Alignas(64) char room[VJPI_ROOM_SIZE];
     vjpi_fpmode caller = vjpi_fpmode_enter();
-    stage->run(run->job, stage, vjpi_share(stage->nunits, stage->ntasks, index),
-               vjpi_share(stage->nunits, stage->ntasks, index + 1),
+    stage->run(run->job, stage, vjpi_share(stage->nunits, run->ntasks, index),
+               vjpi_share(stage->nunits, run->ntasks, index + 1),
                stage->room_size > 0 ? run->job->rooms + index * stage->room_size : room);
 #if defined(__x86_64__)
     if (run->job->non_temporal)
         _mm_sfence(); /* make non-temporal stores visible before completion is signalled */
 #endif
     vjpi_fpmode_leave(caller);
+}
+
+/* Each of our own threads gets one task, and with it neighbouring units. */
+static void run_stage(const vjp_context *ctx, const vjpi_job *job, const vjpi_stage *stage)
+{
+    int32_t threads = stage->ntasks > 1 ? vjpi_threads(ctx) : 1;
+    stage_run run = { job, stage, stage->ntasks };
+    if (threads > 0 && threads < run.ntasks)
+        run.ntasks = threads;
+    vjpi_parallel(ctx, threads, run.ntasks, run_task, &run);
 }
 
 /* Is an output in place? Then its lines are already in the cache, and stores that bypass it would
@@ -169,10 +180,8 @@ static vjp_status run(vjp_context *ctx, const void *state, char *const *data, vo
     job.non_temporal = plan->non_temporal && !is_in_place(plan, data);
     if (workspace)
         use_workspace(plan, workspace, &job);
-    for (int32_t s = 0; s < plan->nstages; s++) {
-        stage_run stage = { &job, &plan->stages[s] };
-        vjpi_parallel(ctx, stage.stage->ntasks, run_task, &stage);
-    }
+    for (int32_t s = 0; s < plan->nstages; s++)
+        run_stage(ctx, &job, &plan->stages[s]);
     return VJP_OK;
 }
 

@@ -4,7 +4,8 @@
 
 #include "cpu/nest.h"
 
-#define MAP_ELEMENTS 65536    /* of a tile that needs no packing */
+#define UNIT_ELEMENTS (VJPI_GRAIN / 16) /* of a unit that others may join */
+#define LINE_ELEMENTS 65536   /* of a line that is summed: its sums have a level for each */
 #define CACHE_SIZE 8388608    /* bytes that a unit may read twice and still find in a cache */
 #define NEAR_CACHE_SIZE 786432 /* the same for the nearest cache */
 #define LEAST_COLUMNS 256     /* of a unit that does not fit: short runs of memory cost more */
@@ -181,8 +182,8 @@ void vjpi_nest_map(const vjpi_loop *loop, uint32_t tile, vjpi_nest *nest)
     if (nest->packed) {
         cut_packed(nest, tile, 64);
     } else {
-        cut(&nest->inner, MAP_ELEMENTS);
-        cut(&nest->row, MAP_ELEMENTS / nest->inner.block);
+        cut(&nest->inner, UNIT_ELEMENTS);
+        cut(&nest->row, UNIT_ELEMENTS / nest->inner.block);
     }
     add_dims(loop, inner, row, all_dims, nest);
     add_edge(nest, &nest->row);
@@ -202,7 +203,7 @@ void vjpi_nest_fold(const vjpi_loop *loop, uint32_t tile, int set, int64_t width
     if (nest->packed)
         cut_packed(nest, tile, VJPI_CHAIN);
     else if (sums_inner)
-        cut(&nest->inner, MAP_ELEMENTS);
+        cut(&nest->inner, LINE_ELEMENTS);
     else
         cut(&nest->row, VJPI_CHAIN);
     vjpi_edge *side = sums_inner ? &nest->row : &nest->inner;
@@ -223,7 +224,7 @@ static void nest_whole_rows(const vjpi_loop *loop, uint32_t tile, int32_t axis, 
     int32_t row = innermost(loop, off_axis);
     begin(loop, tile, axis, row, nest);
     nest->sums_inner = true;
-    cut(&nest->row, MAP_ELEMENTS / nest->inner.n);
+    cut(&nest->row, UNIT_ELEMENTS / nest->inner.n);
     add_dims(loop, axis, row, off_axis, nest);
     add_edge(nest, &nest->row);
     end_units(nest);
@@ -343,6 +344,33 @@ void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vj
 void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk)
 {
     next(nest, 0, nest->nunit_axes, walk);
+}
+
+/* The edge along which a unit that is not packed ends where the next one begins. */
+static const vjpi_edge *joined_edge(const vjpi_nest *nest)
+{
+    return nest->inner.block < nest->inner.n ? &nest->inner : &nest->row;
+}
+
+int64_t vjpi_join_units(const vjpi_nest *nest, const vjpi_walk *walk, int64_t most, vjpi_tile *tile)
+{
+    const vjpi_edge *edge = joined_edge(nest);
+    int64_t left = nest->axes[edge->axis].count - walk->index[edge->axis];
+    int64_t units = left < most ? left : most;
+    if (nest->packed || units == 1)
+        return 1;
+    int64_t rest = edge->n - walk->index[edge->axis] * edge->block, length = units * edge->block;
+    *(edge == &nest->inner ? &tile->n : &tile->rows) = rest < length ? rest : length;
+    return units;
+}
+
+void vjpi_next_units(const vjpi_nest *nest, int64_t units, vjpi_walk *walk)
+{
+    int32_t a = joined_edge(nest)->axis;
+    walk->index[a] += units - 1;
+    for (int32_t i = 0; i < nest->noperands && units > 1; i++)
+        walk->at[i] += (units - 1) * nest->axes[a].step[i];
+    vjpi_next_unit(nest, walk);
 }
 
 void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,

@@ -11,6 +11,12 @@
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
+/* Elements that are worth a thread of their own. Sums are split into segments of at least as many,
+ * whatever the formula: their bits depend on it. */
+#ifndef VJPI_GRAIN /* VJP_TASK_ELEMENTS of the build */
+#define VJPI_GRAIN 65536
+#endif
+
 /* Bytes of one packed operand in a tile; a quarter if more of them share the buffer. */
 #define VJPI_PACK_SIZE 4096
 #define VJPI_MAX_PACKED 5
@@ -65,6 +71,13 @@ bool vjpi_nest_row_fold(const vjpi_loop *loop, uint32_t inputs, uint32_t tile, v
 /* Start at unit (step) `start`; advance to the next. */
 void vjpi_walk_units(const vjpi_nest *nest, char *const *data, int64_t start, vjpi_walk *walk);
 void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk);
+
+/* Units are small, so that any number of threads can share them evenly; one thread does neighbours
+ * together. join: enlarge the tile of the unit at `walk` by those that follow it along one edge, up
+ * to `most` units in all, and return how many. next_units: go to the unit after them. */
+int64_t vjpi_join_units(const vjpi_nest *nest, const vjpi_walk *walk, int64_t most, vjpi_tile *tile);
+void vjpi_next_units(const vjpi_nest *nest, int64_t units, vjpi_walk *walk);
+
 void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,
                      vjpi_walk *walk);
 void vjpi_next_step(const vjpi_nest *nest, vjpi_walk *walk);

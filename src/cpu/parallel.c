@@ -68,9 +68,9 @@ int32_t vjpi_threads(const vjp_context *ctx)
     return ctx->options.parallel_for ? 0 : openmp_threads(ctx);
 }
 
-void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg)
+void vjpi_parallel(const vjp_context *ctx, int32_t threads, int64_t ntasks, vjp_task task,
+                   void *arg)
 {
-    int32_t threads = ntasks > 1 ? vjpi_threads(ctx) : 1;
     if (threads == 0) {
         ctx->options.parallel_for(ctx->options.parallel_for_user, ntasks, task, arg);
         return;

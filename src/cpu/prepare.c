@@ -5,12 +5,13 @@
 
 #include "cpu/stage.h"
 
-#ifndef TASK_ELEMENTS        /* VJP_TASK_ELEMENTS of the build */
-#define TASK_ELEMENTS 65536  /* less than two tasks' worth of work stays on the calling thread */
-#endif
+#define TASK_COST (4.0 * VJPI_GRAIN) /* less than two tasks' work stays on the calling thread */
+#define HEAVY_COST 8         /* of a long formula, for each byte of the compute type */
+#define ROW_COST 16          /* of a row's operands */
 #define FEW_UNITS 32         /* with fewer, sums are split into segments for threads to share */
 #define SPLIT_ELEMENTS (1 << 20) /* with fewer, few rows are not done pass by pass */
 #define FEW_ROWS 8
+#define LEAST_COLUMNS 64     /* of a unit that is made smaller for the sake of more tasks */
 #define ENOUGH_TASKS 16 /* with fewer, a row is not kept for the sake of the workspace's size */
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
@@ -18,30 +19,46 @@
 
 /* ---- stages ------------------------------------------------------------------------------- */
 
-/* How many tasks to make of units with this many elements in total. */
-static int64_t task_count(int64_t nunits, int64_t elements)
+/* The work of some passes over the data, in bytes that a core could move to or from its cache
+ * instead: those that they do move, and more for a long formula. */
+static double cost_of(const vjpi_call *call, int32_t passes)
 {
-    int64_t tasks = elements / TASK_ELEMENTS;
-    tasks = tasks < VJPI_MAX_TASKS ? tasks : VJPI_MAX_TASKS;
+    int64_t bytes = 0, heavy = HEAVY_COST * (int64_t)vjpi_compute_size(call->dtype);
+    for (int32_t i = 0; i < call->ntensors; i++)
+        if (vjpi_has(call->facts, i) &&
+            (call->op->roles[i] == VJPI_ELEMENTS || call->op->roles[i] == VJPI_FULL))
+            bytes += (int64_t)vjp_dtype_size(call->tensors[i].dtype);
+    return (double)call->elements * (double)(bytes * passes + (call->op->is_heavy ? heavy : 0));
+}
+
+static double whole_cost(const vjpi_call *call)
+{
+    return cost_of(call, 1 + __builtin_popcount(call->passes));
+}
+
+/* How many tasks to make of units with this much work in total. */
+static int64_t task_count(int64_t nunits, double cost)
+{
+    double wanted = cost / TASK_COST;
+    int64_t tasks = wanted < VJPI_MAX_TASKS ? (int64_t)wanted : VJPI_MAX_TASKS;
     tasks = tasks < nunits ? tasks : nunits;
     return tasks < 2 ? 1 : tasks;
 }
 
 static vjpi_stage *add_stage(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest, int64_t nunits,
-                             int64_t elements)
+                             double cost)
 {
     vjpi_stage *stage = &plan->stages[plan->nstages++];
     stage->run = run;
     stage->nest = nest;
     stage->nunits = nunits;
-    stage->ntasks = task_count(nunits, elements);
+    stage->ntasks = task_count(nunits, cost);
     return stage;
 }
 
-static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operands,
-                    int64_t elements)
+static void add_map(vjpi_cpu_plan *plan, int32_t nest, vjpi_tile_operands operands, double cost)
 {
-    add_stage(plan, vjpi_map_units, nest, plan->nests[nest].nunits, elements)->operands = operands;
+    add_stage(plan, vjpi_map_units, nest, plan->nests[nest].nunits, cost)->operands = operands;
 }
 
 /* Levels of a tree for this many rows of sums. */
@@ -71,10 +88,10 @@ static int64_t widest_sums(const vjpi_call *call, const vjpi_nest *narrow)
 
 /* A stage that computes sums: where its tasks keep them, and the row arrays. */
 static vjpi_stage *add_sums(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index,
-                            vjpi_fold fold, int64_t nunits, int64_t elements)
+                            vjpi_fold fold, int64_t nunits, double cost)
 {
     const vjpi_nest *nest = &plan->nests[nest_index];
-    vjpi_stage *stage = add_stage(plan, run, nest_index, nunits, elements);
+    vjpi_stage *stage = add_stage(plan, run, nest_index, nunits, cost);
     int64_t compute = (int64_t)plan->set->compute_size;
     fold.width = nest->sums_inner ? nest->row.block : nest->inner.block;
     fold.levels = VJPI_SUM_LEVELS;
@@ -99,25 +116,26 @@ static void add_arrays(vjpi_cpu_plan *plan, vjpi_stage *stage, int64_t capacity)
 /* The number of segments of a fold: a few units could not be shared among threads. */
 static int64_t segments_of(const vjpi_nest *nest, int64_t elements)
 {
-    if (nest->nunits >= FEW_UNITS || elements < 2 * TASK_ELEMENTS)
+    if (nest->nunits >= FEW_UNITS || elements < 2 * VJPI_GRAIN)
         return 1;
-    int64_t segments = FEW_UNITS / nest->nunits, most = elements / TASK_ELEMENTS;
+    int64_t segments = FEW_UNITS / nest->nunits, most = elements / VJPI_GRAIN;
     segments = segments < most ? segments : most;
     return segments < nest->nsteps ? segments : nest->nsteps;
 }
 
 /* A fold over a nest: units x segments and, if there are several segments, their sum. */
 static void add_fold(vjpi_cpu_plan *plan, vjpi_stage_run *run, int32_t nest_index, vjpi_fold fold,
-                     vjpi_tile_operands operands, int64_t elements, int64_t capacity)
+                     vjpi_tile_operands operands, double cost, int64_t capacity)
 {
     const vjpi_nest *nest = &plan->nests[nest_index];
     vjpi_stage *stage =
-        add_sums(plan, run, nest_index, fold, nest->nunits * fold.nsegments, elements);
+        add_sums(plan, run, nest_index, fold, nest->nunits * fold.nsegments, cost);
     stage->operands = operands;
     add_arrays(plan, stage, capacity);
     if (fold.nsegments > 1) {
         int64_t width = stage->fold.width;
-        add_sums(plan, vjpi_join_segments, nest_index, fold, nest->nunits, nest->nunits * width);
+        add_sums(plan, vjpi_join_segments, nest_index, fold, nest->nunits,
+                 (double)(nest->nunits * width) * ROW_COST);
         int64_t size = fold.nsegments * nest->nunits * width * fold.nsums *
                        (int64_t)plan->set->compute_size;
         plan->segments_size = size > plan->segments_size ? size : plan->segments_size;
@@ -203,12 +221,12 @@ static void add_sum_fold(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile
         vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, widest / column, nest);
     fold.nsegments = segments_of(nest, call->elements);
     if (nest->sums_inner && nest->nunits * fold.nsegments < FEW_UNITS &&
-        call->elements >= 2 * TASK_ELEMENTS) {
+        call->elements >= 2 * VJPI_GRAIN) {
         /* rows that cannot be split: fewer per unit, which keeps the order of each row's sum */
         int64_t rows = (nest->row.n * fold.nsegments + FEW_UNITS - 1) / FEW_UNITS;
         vjpi_nest_fold(loop, operands.tile, VJPI_SUMMED, rows, nest);
     }
-    add_fold(plan, vjpi_fold_units, nest_index, fold, operands, call->elements, 0);
+    add_fold(plan, vjpi_fold_units, nest_index, fold, operands, cost_of(call, 1), 0);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -254,13 +272,31 @@ static void make_room_to_keep(const vjpi_call *call, int64_t row, vjpi_stage *st
     stage->ntasks = tasks < (double)stage->ntasks ? (int64_t)tasks : stage->ntasks;
 }
 
+/* Units of columns: as wide as leaves enough of them for all threads. */
+static void cut_columns(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile_operands operands,
+                        int64_t widest, int64_t narrow, vjpi_nest *nest)
+{
+    uint32_t inputs = operands.tile & ~operands.outputs;
+    int64_t tasks = task_count(ENOUGH_TASKS, whole_cost(call));
+    for (int64_t width = widest; width > narrow; width /= 2) {
+        vjpi_nest_row(loop, inputs, operands.tile, width, nest);
+        if (nest->nunits >= FEW_ROWS && nest->nunits >= tasks)
+            return;
+    }
+    int64_t width = narrow;
+    do {
+        vjpi_nest_row(loop, inputs, operands.tile, width, nest);
+        width /= 2;
+    } while (nest->nunits < tasks && width >= LEAST_COLUMNS);
+}
+
 /* Rows in blocks of whole rows, or of columns: all passes while the data is in the cache. */
 static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     vjpi_tile_operands operands = tile_operands(call->op);
     uint32_t inputs = operands.tile & ~operands.outputs;
-    int64_t compute = (int64_t)plan->set->compute_size, size = VJPI_SUMS_SIZE;
-    int64_t sums = most_reductions(call->op), narrow = size / compute / sums;
+    int64_t compute = (int64_t)plan->set->compute_size;
+    int64_t sums = most_reductions(call->op), narrow = VJPI_SUMS_SIZE / compute / sums;
     vjpi_nest *nest = &plan->nests[0];
     vjpi_loop loop;
     vjpi_layout(call, false, &loop);
@@ -271,25 +307,17 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
     plan->counter = call->ntensors;
     if (nest->sums_inner) {
         vjpi_stage *stage =
-            add_stage(plan, vjpi_row_units, 0, nest->nunits, call->elements);
+            add_stage(plan, vjpi_row_units, 0, nest->nunits, whole_cost(call));
         stage->operands = operands;
         stage->capacity = room_rows(plan);
         if (makes_kept(call))
             make_room_to_keep(call, nest->inner.n * compute, stage);
         return true;
     }
-    size = widest_sums(call, nest);
-    while (size > VJPI_SUMS_SIZE) { /* as wide as leaves enough units for all threads */
-        vjpi_nest_row(&loop, inputs, operands.tile, size / compute / sums, nest);
-        if (nest->nunits >= FEW_ROWS)
-            break;
-        size /= 2;
-    }
-    if (size <= VJPI_SUMS_SIZE)
-        vjpi_nest_row(&loop, inputs, operands.tile, narrow, nest);
+    cut_columns(call, &loop, operands, widest_sums(call, nest) / compute / sums, narrow, nest);
     vjpi_fold fold = { .nsums = (int32_t)sums, .nsegments = 1 };
     vjpi_stage *stage =
-        add_sums(plan, vjpi_column_units, 0, fold, nest->nunits, call->elements);
+        add_sums(plan, vjpi_column_units, 0, fold, nest->nunits, whole_cost(call));
     stage->operands = operands;
     add_arrays(plan, stage, nest->inner.block);
     return true;
@@ -312,7 +340,7 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
     if (row > WIDEST_ROW || (row > VJPI_SUMS_SIZE && sums > vjpi_workspace_limit(call)))
         return false;
     plan->counter = call->ntensors;
-    add_fold(plan, vjpi_row_fold_units, 0, fold, operands, call->elements, VJPI_CHAIN);
+    add_fold(plan, vjpi_row_fold_units, 0, fold, operands, whole_cost(call), VJPI_CHAIN);
     return true;
 }
 
@@ -320,7 +348,7 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
 static void add_lets(const vjpi_call *call, int32_t pass, vjpi_cpu_plan *plan)
 {
     if (VJPI_LETS(call->op->passes[pass]) > 0)
-        add_stage(plan, vjpi_lets_rows, 0, call->rows, call->rows)->fold.part = pass;
+        add_stage(plan, vjpi_lets_rows, 0, call->rows, (double)call->rows * ROW_COST)->fold.part = pass;
 }
 
 /* Stage by stage, with arrays of all rows in the workspace: one strided row, few long ones, an axis
@@ -340,7 +368,7 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
     operands.tile |= row_operands(op, op->nvalues);
     vjpi_layout_rows(call, &loop);
     vjpi_nest_map(&loop, 0, &plan->nests[0]);
-    add_stage(plan, vjpi_gather_rows, 0, plan->nests[0].nunits, call->rows);
+    add_stage(plan, vjpi_gather_rows, 0, plan->nests[0].nunits, (double)call->rows * ROW_COST);
     if (call->elements > 0) {
         vjpi_layout(call, true, &loop);
         vjpi_nest *nest = &plan->nests[1];
@@ -354,17 +382,17 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
                 fold.target[i] = (uint8_t)first++;
             add_lets(call, p, plan);
             if (call->passes >> p & 1)
-                add_fold(plan, vjpi_fold_units, 1, fold, inputs, call->elements, 0);
+                add_fold(plan, vjpi_fold_units, 1, fold, inputs, cost_of(call, 1), 0);
         }
     }
     add_lets(call, op->npasses - 1, plan);
     if (call->per_row)
-        add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, call->rows);
+        add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, (double)call->rows * ROW_COST);
     if (call->elements > 0 && call->sums) {
         add_sum_fold(call, &loop, operands, 2, plan);
     } else if (call->elements > 0 && operands.outputs & call->facts) {
         vjpi_nest_map(&loop, operands.tile, &plan->nests[2]);
-        add_map(plan, 2, operands, call->elements);
+        add_map(plan, 2, operands, cost_of(call, 1));
     }
 }
 
@@ -416,7 +444,7 @@ static void prepare_elements(const vjpi_call *call, vjpi_cpu_plan *plan)
         return;
     }
     vjpi_nest_map(&loop, operands.tile, &plan->nests[0]);
-    add_map(plan, 0, operands, call->elements);
+    add_map(plan, 0, operands, cost_of(call, 1));
 }
 
 size_t vjpi_cpu_prepare(const vjpi_call *call, vjpi_cpu_plan *plan)

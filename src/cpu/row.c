@@ -99,8 +99,9 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
     tile.non_temporal = job->non_temporal;
     vjpi_walk_units(nest, job->data, begin, &walk);
     walk.index[nest->inner.axis] = 0; /* the inner dim is not split: one step */
-    for (int64_t unit = begin; unit < end; unit++) {
+    for (int64_t unit = begin, units; unit < end; unit += units) {
         vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
+        units = vjpi_join_units(nest, &walk, end - unit, &tile);
         int64_t rows = tile.rows, most = rows_at_once(plan, stage, &tile);
         tile.ahead = job->non_temporal ? most : 0;
         vjpi_arrays_attach(plan, room, stage->capacity, (int64_t)plan->set->compute_size, &tile);
@@ -113,10 +114,10 @@ void vjpi_row_units(const vjpi_job *job, const vjpi_stage *stage, int64_t begin,
         }
         tile.rows = rows - row;
         do_rows(job, stage, walk.at, &tile, room);
-        if (unit + 1 == end)
+        if (unit + units == end)
             break;
         move_down(nest, stage->operands.tile, -row, &tile, &walk);
-        vjpi_next_unit(nest, &walk);
+        vjpi_next_units(nest, units, &walk);
     }
 }
 

@@ -216,11 +216,12 @@ static inline char *vjpi_array(const vjpi_cpu_plan *plan, int32_t operand, char 
 
 #define VJPI_MAX_TASKS 256 /* of a stage; more threads than that would be idle */
 
-/* parallel.c: run task(arg, i) for i < ntasks, as the context specifies; the number of threads that
- * a run started now would use, 0 if the caller's parallel-for decides; the upper limit of
+/* parallel.c: the number of threads that a run started now would use, 0 if the caller's
+ * parallel-for decides; run task(arg, i) for i < ntasks on that many; the upper limit of
  * num_threads. */
-void vjpi_parallel(const vjp_context *ctx, int64_t ntasks, vjp_task task, void *arg);
 int32_t vjpi_threads(const vjp_context *ctx);
+void vjpi_parallel(const vjp_context *ctx, int32_t threads, int64_t ntasks, vjp_task task,
+                   void *arg);
 int32_t vjpi_most_threads(int32_t num_threads);
 
 #endif
