@@ -12,7 +12,7 @@ typedef struct map {
     uint8_t operand[VJPI_MAX_OPERANDS]; /* which they are */
     ptrdiff_t move[VJPI_MAX_OPERANDS];  /* by operand: bytes per element; 0: repeated */
     char *data[VJPI_MAX_OPERANDS];      /* by operand: where the block finds it */
-    bool repeats;                       /* some operand is repeated */
+    bool together;                      /* all rows may be one block */
     ptrdiff_t start;                    /* along the tile's axis */
 } map;
 
@@ -21,14 +21,15 @@ INLINE void map_begin(map *m, use u, const vjpi_tile *tile)
     m->block = u.op->blocks[block_number(u.part)];
     m->tile = tile;
     m->count = 0;
-    m->repeats = false;
+    m->together = !ends_early(u, tile) && !tile->non_temporal;
     ONCE
     for (int i = 0; i < operand_count(u); i++)
         if (is_read(u, i) || is_written(u, i)) {
             bool repeated = tile->repeated >> i & 1;
             m->operand[m->count++] = (uint8_t)i;
             m->move[i] = repeated ? 0 : size_of(u, tile, i);
-            m->repeats |= repeated;
+            if (repeated && needs_copies(u, i) && tile->row_step[i] != 0)
+                m->together = false; /* each row has copies of its own */
         }
 }
 
@@ -82,8 +83,9 @@ static __attribute__((noinline)) void map_tile(const signature *op, int part, co
     const use u = { op, NULL, part, false, false, true };
     map m;
     map_begin(&m, u, tile);
-    if (!ends_early(u, tile) && !tile->non_temporal && !m.repeats) {
-        m.block(tile, tile->data, 0, tile->rows, tile->n, false, NULL);
+    if (m.together) {
+        map_row_begin(u, &m, 0, copies);
+        m.block(tile, m.data, 0, tile->rows, tile->n, false, NULL);
         return;
     }
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
