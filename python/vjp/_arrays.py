@@ -83,10 +83,14 @@ def _jax(kind):
 def _cupy(kind):
     import cupy
 
+    def empty(like, shape, dtype):  # not by the array API, which CuPy's arrays have from 13 on
+        with like.device:
+            return cupy.empty(shape, _NUMPY[dtype])
+
     def stream(device):
         return cupy.cuda.get_current_stream().ptr or 1
 
-    return False, cupy.empty_like, _empty, None, stream
+    return False, cupy.empty_like, empty, None, stream
 
 
 def _empty_like(like):

@@ -14,6 +14,14 @@ def on_gpu(tensors):
     return [t if t is None else t.cuda() for t in tensors]
 
 
+def assert_close_to_the_cpu(a, b):
+    """The sums of a row are made in another order; where terms cancel, of the largest result."""
+    largest = max([1, *b[b.isfinite()].abs().flatten().tolist()])
+    relative = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2**-10, torch.bfloat16: 2**-7}
+    rtol = relative.get(b.dtype, 0)
+    torch.testing.assert_close(a, b, rtol=rtol, atol=min(rtol, 1e-6) * largest, equal_nan=True)
+
+
 @each_operator
 @pytest.mark.parametrize("dtype", DTYPES, ids=name_of)
 def test_results_are_those_of_the_cpu(op, dtype):
@@ -23,7 +31,7 @@ def test_results_are_those_of_the_cpu(op, dtype):
         assert a.is_cuda
         if op.axis is None and not output.flags & table.SUM:
             assert same(a.cpu(), b)
-        torch.testing.assert_close(a.cpu(), b)
+        assert_close_to_the_cpu(a.cpu(), b)
 
 
 @each_operator
