@@ -99,6 +99,9 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
         *out++ = variable = (__VA_ARGS__);  \
     else if (reached >= pass)               \
         variable = *lets++;
+#else
+#define ROWLET LET
+#endif
 #define KEEP(variable, ...)                     \
     UNUSED V variable;                          \
     if (part > pass && facts & VJPI_IS_KEPT)    \
@@ -107,10 +110,6 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
         variable = (__VA_ARGS__);               \
     if (part == pass)                           \
         *kept = variable;
-#else
-#define ROWLET LET
-#define KEEP LET
-#endif
 #define THEN                                  \
     if (part == pass || part == LETS + pass)  \
         return;                               \

@@ -6,8 +6,8 @@
  * numbers, name_nindex uses of the index, name_nends inputs that give the end of a row, name_nheavy
  * is not 0 if its formula is long, name_nlookups if a table may replace it. name_nmixed is not 0 if
  * kernels load or store a tensor whose dtype may differ from the data's, name_nany if it may be
- * narrower. name_has_plain: its formula is short, and kernels of their own serve rows that are
- * whole and not masked. */
+ * narrower. name_has_plain: kernels of their own serve rows that are whole and not masked and, if
+ * the formula is long, tensors of one dtype. */
 #ifndef VJPI_OPS_COUNTS_H
 #define VJPI_OPS_COUNTS_H
 
@@ -69,7 +69,7 @@ enum { IS_END_DATA = 0, IS_END_PARAM = 0, IS_END_ROW = 0, IS_END_END = 1 };
 #define OPT(name, variable, dtype, shape, value) +IS_END_##shape
 #include "ops.def"
 #define OP(name, ...) \
-    enum { name##_has_plain = name##_nends > 0 && name##_nheavy == 0 && name##_nchoices == 0 };
+    enum { name##_has_plain = name##_nends > 0 && name##_nchoices == 0 };
 #include "ops.def"
 
 /* A WIDE tensor counts 1, an ANY tensor NANY more; the others are of the data's dtype, converted

@@ -368,10 +368,11 @@ static void find_work(vjpi_call *call)
             call->passes |= 1u << pass;
 }
 
-/* Which kernels, and where rows end: a causal call without lengths has an input for that, too. */
+/* Which kernels, and where rows end: a causal call without lengths has an input for that, too. Of a
+ * long formula, those for masked rows serve other dtypes, too. */
 static void find_variant(vjpi_call *call)
 {
-    bool masked = false;
+    bool masked = call->op->is_heavy && call->mixed;
     call->end = -1;
     for (int32_t i = 0; i < call->op->info.ninputs; i++) {
         bool given = vjpi_has(call->facts, i);

@@ -39,7 +39,8 @@ typedef struct vjpi_op {
     const char *(*settle)(const double *values, int choice, uint32_t facts, double *derived);
     bool is_heavy;   /* its formula is long */
     bool has_lookup; /* a table may replace the formula for 16-bit data */
-    bool has_plain;  /* it has kernels of its own for rows that are whole and not masked */
+    bool has_plain;  /* it has kernels of its own for rows that are whole and not masked and, if its
+                        formula is long, for tensors of one dtype */
 } vjpi_op;
 
 const vjpi_op *vjpi_op_find(const char *name);
@@ -99,7 +100,7 @@ enum {
 typedef struct vjpi_call {
     const vjpi_op *op;
     int32_t choice;           /* the CHOICE attribute's value */
-    int32_t variant;          /* which kernels: the choice, or 1 if has_plain and a row is not */
+    int32_t variant;          /* which kernels: the choice, or 1 if has_plain and the call is not */
     uint32_t facts;           /* limits.h */
     vjp_dtype dtype;          /* of the SAME tensors */
     bool mixed;               /* a tensor that kernels load or store has a different dtype */

@@ -185,8 +185,8 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         if (needed)                                                         \
             call;                                                           \
     }
-/* An operator whose rows may be masked or end early, but whose formula is short, has two variants:
- * the plain one is inlined and supports neither; the other is made like those of long formulas. */
+/* An operator whose rows may be masked or end early has two variants. The plain one supports
+ * neither and, of a short formula, is inlined; the other is made like those of long formulas. */
 #define LONG(name, choice) (name##_nheavy > 0 || ((choice) && name##_has_plain))
 #define PLAIN(name, choice) (!(choice) && name##_has_plain)
 /* Long and short formulas are told apart here, not in an inlined function, so that the compiler
@@ -268,36 +268,39 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 /* Kernels that an operator does not need are NULL here, and the compiler drops them. */
 #define SUMS(name, part) \
     (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums > 0))
-#define ENTRY(name, kind, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
-#define EITHER(name, kind, variant, needed)                 \
-    !(needed)           ? NULL                              \
-    : SERVES_BOTH(name) ? NAME(name, kind, variant##_mixed) \
-                        : NAME(name, kind, variant)
+#define ENTRY(name, kind, choice, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
+#define EITHER(name, kind, choice, variant, needed)                 \
+    !(needed)                   ? NULL                              \
+    : SERVES_BOTH(name, choice) ? NAME(name, kind, variant##_mixed) \
+                                : NAME(name, kind, variant)
 #define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
-#define SERVES_BOTH(name) (name##_nheavy > 0 && IS_MIXED(name)) /* a long formula's mixed kernels */
+/* A long formula has one set of kernels for all dtypes, but for plain rows of one dtype. */
+#define SERVES_BOTH(name, choice) (name##_nheavy > 0 && IS_MIXED(name) && !PLAIN(name, choice))
+#define HAS_MIXED(name) (IS_MIXED(name) && !(name##_nheavy > 0 && name##_has_plain))
 #define CHOSEN(name) (name##_nchoices > 0 || name##_has_plain)
-#define ROW(ENTRY, name, choice, variant, wanted)                                            \
-    {                                                                                        \
-        { ENTRY(name, along0, variant, (wanted) && SUMS(name, 0)),                           \
-          ENTRY(name, along1, variant, (wanted) && SUMS(name, 1)),                           \
-          ENTRY(name, along2, variant, (wanted) && SUMS(name, 2)),                           \
-          ENTRY(name, along3, variant, (wanted) && SUMS(name, 3)) },                         \
-        { ENTRY(name, across0, variant, (wanted) && SUMS(name, 0)),                          \
-          ENTRY(name, across1, variant, (wanted) && SUMS(name, 1)),                          \
-          ENTRY(name, across2, variant, (wanted) && SUMS(name, 2)),                          \
-          ENTRY(name, across3, variant, (wanted) && SUMS(name, 3)) },                        \
-        ENTRY(name, map, variant, (wanted) && name##_nfull > 0),                             \
-        ENTRY(name, row, variant,                                                            \
-              (wanted) && name##_npasses > 1 && !LONG(name, choice)),                        \
-        { ENTRY(name, lets0, variant, (wanted) && name##_nlets > 0),                         \
-          ENTRY(name, lets1, variant, (wanted) && name##_nlets > 0 && name##_npasses > 1),   \
-          ENTRY(name, lets2, variant, (wanted) && name##_nlets > 0 && name##_npasses > 2),   \
-          ENTRY(name, lets3, variant, (wanted) && name##_nlets > 0 && name##_npasses > 3) }, \
-        ENTRY(name, per_row, variant, (wanted) && name##_nper_row > 0)                       \
+#define HAS_LETS(name, pass) (name##_nlets > 0 && name##_npasses > pass)
+#define ROW(ENTRY, name, choice, variant, wanted)                               \
+    {                                                                           \
+        { ENTRY(name, along0, choice, variant, (wanted) && SUMS(name, 0)),      \
+          ENTRY(name, along1, choice, variant, (wanted) && SUMS(name, 1)),      \
+          ENTRY(name, along2, choice, variant, (wanted) && SUMS(name, 2)),      \
+          ENTRY(name, along3, choice, variant, (wanted) && SUMS(name, 3)) },    \
+        { ENTRY(name, across0, choice, variant, (wanted) && SUMS(name, 0)),     \
+          ENTRY(name, across1, choice, variant, (wanted) && SUMS(name, 1)),     \
+          ENTRY(name, across2, choice, variant, (wanted) && SUMS(name, 2)),     \
+          ENTRY(name, across3, choice, variant, (wanted) && SUMS(name, 3)) },   \
+        ENTRY(name, map, choice, variant, (wanted) && name##_nfull > 0),        \
+        ENTRY(name, row, choice, variant,                                       \
+              (wanted) && name##_npasses > 1 && !LONG(name, choice)),           \
+        { ENTRY(name, lets0, choice, variant, (wanted) && HAS_LETS(name, 0)),   \
+          ENTRY(name, lets1, choice, variant, (wanted) && HAS_LETS(name, 1)),   \
+          ENTRY(name, lets2, choice, variant, (wanted) && HAS_LETS(name, 2)),   \
+          ENTRY(name, lets3, choice, variant, (wanted) && HAS_LETS(name, 3)) }, \
+        ENTRY(name, per_row, choice, variant, (wanted) && name##_nper_row > 0)  \
     }
-#define OP(name, ...)                                                             \
-    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, IS_MIXED(name)) }, \
-      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                              \
+#define OP(name, ...)                                                              \
+    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, HAS_MIXED(name)) }, \
+      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                               \
         ROW(ENTRY, name, 1, _chosen_mixed, IS_MIXED(name) && CHOSEN(name)) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),

@@ -84,9 +84,9 @@ template <> struct lanes<1> {
         typedef name##_op<(CHOSEN || name##_has_plain), MIXES(name)> general;                   \
         template <int PART, class Formulas, class V>                                            \
         INLINE void formula(Formulas &formulas, uint32_t facts, const V *in, const V *values,   \
-                            V index, const T *constants, V *out)                                \
+                            V index, const T *constants, V *kept, V *out)                       \
         {                                                                                       \
-            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, nullptr, \
+            formulas.name##_formula(PART, CHOSEN, facts, in, values, index, constants, kept,    \
                                     out);                                                       \
         }                                                                                       \
     };
@@ -164,9 +164,12 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
 /* Without a second variant, or without tensors of another dtype, a kernel serves both: it is the
  * same. */
 #define VARIES(name) (name##_nchoices > 0 || name##_has_plain)
-#define OP(name, ...)                                                                 \
-    { { kernels_of<name##_op<0, false>>(), kernels_of<name##_op<0, MIXES(name)>>() }, \
-      { kernels_of<name##_op<VARIES(name), false>>(),                                 \
+/* Of a long formula, plain kernels are for one dtype and the others for all, as on the CPU. */
+#define HALVED(name) (name##_nheavy > 0 && name##_has_plain)
+#define OP(name, ...)                                                         \
+    { { kernels_of<name##_op<0, false>>(),                                    \
+        kernels_of<name##_op<0, (MIXES(name) && !HALVED(name))>>() },         \
+      { kernels_of<name##_op<VARIES(name), (MIXES(name) && HALVED(name))>>(), \
         kernels_of<name##_op<VARIES(name), MIXES(name)>>() } },
 static const vjpi_cuda_kernels table[][2][2] = {
 #include "ops.def"

@@ -15,11 +15,12 @@ enum {
 template <class Op, int PART, int N, int LANES, int COUNT, class Index>
 INLINE void add_terms(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place &run, Index p,
                       Index n, const row_numbers<Op, LANES> &rows, int64_t index,
-                      int64_t index_step, int first, T (&sums)[Op::reduced(PART)][COUNT])
+                      int64_t index_step, int first, T (&sums)[Op::reduced(PART)][COUNT],
+                      values<N> *kept = nullptr)
 {
     values<N> terms[Op::nmade];
     fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
-    evaluate<Op, PART, N>(loop.call, in, rows, index, index_step, terms);
+    evaluate<Op, PART, N>(loop.call, in, rows, index, index_step, terms, kept);
     mask_dead<Op, PART, N>(rows, index, index_step, terms);
     UNROLL
     for (int i = 0; i < Op::reduced(PART); i++)
@@ -32,11 +33,12 @@ INLINE void add_terms(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place
 /* The FULL outputs of a vector. */
 template <class Op, int N, int LANES, class Index>
 INLINE void finish(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place &run, Index p,
-                   Index n, const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step)
+                   Index n, const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step,
+                   values<N> *kept = nullptr)
 {
     values<N> out[Op::nmade];
     fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
-    evaluate<Op, Op::last, N>(loop.call, in, rows, index, index_step, out);
+    evaluate<Op, Op::last, N>(loop.call, in, rows, index, index_step, out, kept);
     mask_dead<Op, Op::last, N>(rows, index, index_step, out);
     store_all<Op, N>(out, loop.call, run, loop.x, p, n, true);
 }
@@ -102,6 +104,7 @@ template <class Op, int N, int HELD> struct row_state {
     row_numbers<Op, 1> rows;
     inputs<Op, N> in[HELD];
     inputs<Op, 1> one;
+    values<N> kept[Op::keeps ? HELD : 1]; /* the values of KEEP */
 
     /* The element that vector j begins with; is there such a vector? */
     INLINE_MEMBER int at(int j) const { return cut.head + (share.first + j * share.stride) * N; }
@@ -119,7 +122,7 @@ INLINE void row_pass(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s)
     for (int j = 0; j < HELD; j++)
         if (s.has(j))
             add_terms<Op, PART, N>(loop, s.in[j], s.run, s.at(j), s.n, s.rows, s.at(j), 1, j * N,
-                                   sums);
+                                   sums, Op::keeps ? &s.kept[j] : nullptr);
     if (s.cut.single >= 0)
         add_terms<Op, PART, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1, 0,
                                sums);
@@ -162,7 +165,8 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
         UNROLL
         for (int j = 0; j < HELD; j++)
             if (s.has(j))
-                finish<Op, N>(loop, s.in[j], s.run, s.at(j), s.n, s.rows, s.at(j), 1);
+                finish<Op, N>(loop, s.in[j], s.run, s.at(j), s.n, s.rows, s.at(j), 1,
+                              Op::keeps ? &s.kept[j] : nullptr);
         if (s.cut.single >= 0)
             finish<Op, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1);
         if constexpr (Op::end >= 0)

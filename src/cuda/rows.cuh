@@ -86,9 +86,9 @@ template <class Op> struct element_numbers {
     one::V in[Op::nin], values[Op::nvalues + 1], index;
 };
 
-/* Its results. */
+/* Its results, and the value of KEEP. */
 template <class Op> struct element_results {
-    one::V made[Op::nmade];
+    one::V made[Op::nmade], kept;
 };
 
 /* The formula for an element that takes a rare branch. */
@@ -98,14 +98,14 @@ RARE element_results<Op> careful(uint32_t facts, const T *constants, element_num
     element_results<Op> results;
     one::formulas<false> formulas;
     Op::template formula<PART>(formulas, facts, of.in, of.values, of.index, constants,
-                               results.made);
+                               &results.kept, results.made);
     return results;
 }
 
 /* Compute again the lanes for which the quick branches are not right. */
 template <class Op, int PART, class V, class M>
 INLINE void replace_unusual(const vjpi_cuda_call &call, M usual, const V *read, const V *held,
-                            V position, V *made)
+                            V position, V *kept, V *made)
 {
     UNROLL
     for (int e = 0; e < (int)(sizeof(V) / sizeof(T)); e++) {
@@ -123,21 +123,24 @@ INLINE void replace_unusual(const vjpi_cuda_call &call, M usual, const V *read, 
         UNROLL
         for (int i = 0; i < Op::results(PART); i++)
             made[i].lane[e] = results.made[i].lane[0];
+        kept->lane[e] = results.kept.lane[0];
     }
 }
 
 /* The formula: what pass PART leaves terms of or, in the last one, the FULL and SUM outputs in
  * order. `index` is the position along the axis of the first element, index_step the distance
- * between two. */
+ * between two. kept: where the value of KEEP stays from pass to pass; NULL: it is computed
+ * again. */
 template <class Op, int PART, int N, int LANES>
 INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
                      const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step,
-                     values<N> *out)
+                     values<N> *out, values<N> *kept = nullptr)
 {
     constexpr int width = lanes<N>::width;
+    const uint32_t facts = Op::possible(call.facts) | (kept ? VJPI_IS_KEPT : 0);
     UNROLL
     for (int first = 0; first < N; first += width) {
-        typename lanes<N>::V read[Op::nin], held[Op::nvalues + 1], position, made[Op::nmade];
+        typename lanes<N>::V read[Op::nin], held[Op::nvalues + 1], position, made[Op::nmade], keep;
         typename lanes<N>::quick formulas;
         UNROLL
         for (int e = 0; e < width; e++) {
@@ -155,11 +158,15 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
             for (int v = 0; v < Op::nvalues; v++)
                 held[v].lane[e] = rows.at[Op::first_value + v][row];
             position.lane[e] = (T)index + (T)lane * (T)index_step;
+            keep.lane[e] = kept ? kept->lane[lane] : 0;
         }
-        Op::template formula<PART>(formulas, Op::possible(call.facts), read, held, position,
-                                   (const T *)call.constants, made);
+        Op::template formula<PART>(formulas, facts, read, held, position,
+                                   (const T *)call.constants, &keep, made);
         if (__builtin_expect(!holds_for_all(formulas.usual), 0))
-            replace_unusual<Op, PART>(call, formulas.usual, read, held, position, made);
+            replace_unusual<Op, PART>(call, formulas.usual, read, held, position, &keep, made);
+        UNROLL
+        for (int e = 0; e < width && kept; e++)
+            kept->lane[first + e] = keep.lane[e];
         UNROLL
         for (int i = 0; i < Op::results(PART); i++)
             UNROLL

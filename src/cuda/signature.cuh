@@ -43,6 +43,7 @@ struct tensor_code {
 /* What a pass leaves for a row, and whether it can be left out. */
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
+#define KEEP(...) +VJPI_KEEP
 #define THEN , 0
 #define OP(name, title, text, inputs, attributes, outputs, bounds) \
     CONSTANT int name##_pass(int i)                                \
@@ -157,6 +158,16 @@ template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table 
     static constexpr int end = find_end(); /* the input that says where rows end; -1: none */
 
     /* ---- passes */
+
+    /* Does some pass make the value of KEEP in every call? */
+    CONSTANT bool find_kept()
+    {
+        for (int p = 0; p < last; p++)
+            if (VJPI_KEEPS(Table::pass(p)) && Table::always(p))
+                return true;
+        return false;
+    }
+    static constexpr bool keeps = find_kept();
 
     CONSTANT bool is_max(int part) { return part < last && VJPI_IS_MAX(Table::pass(part)); }
 
