@@ -130,12 +130,12 @@ static void open_eltwise(job *j, const peer_task *task, dnnl_alg_kind_t algorith
 
 static void open_softmax(job *j, const peer_task *task)
 {
-    int axis = (int)peer_attr(task, "axis").value.s64;
+    int axis = (int)peer_attr(task, "axis").value.s64, output = task->op->ninputs;
     const vjp_tensor *t = task->tensors;
     void *const *data = task->buffers;
     dnnl_memory_desc_t dy = add(j, DNNL_ARG_DIFF_DST, &t[0], data[0]);
     dnnl_memory_desc_t y = add(j, DNNL_ARG_DST, &t[1], data[1]);
-    dnnl_memory_desc_t dx = add(j, DNNL_ARG_DIFF_SRC, &t[2], data[2]);
+    dnnl_memory_desc_t dx = add(j, DNNL_ARG_DIFF_SRC, &t[output], data[output]);
     axis += axis < 0 ? t[0].ndim : 0;
     if (j->status)
         return;

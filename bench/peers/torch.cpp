@@ -138,7 +138,8 @@ void open_softmax(Job &job, const peer_task *task)
 {
     auto dy = tensor_at(task->tensors[0], task->buffers[0]);
     auto y = tensor_at(task->tensors[1], task->buffers[1]);
-    auto dx = tensor_at(task->tensors[2], task->buffers[2]);
+    const int32_t output = task->op->ninputs; // after a mask and lengths
+    auto dx = tensor_at(task->tensors[output], task->buffers[output]);
     int64_t axis = peer_attr(task, "axis").value.s64;
     job.results = { dx };
     job.run = [=]() mutable {

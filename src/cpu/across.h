@@ -86,7 +86,10 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, 
  * compete for the same few cache sets. */
 INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
 {
-    bool can = is_pass(u) && tile->repeated == 0;
+    bool can = is_pass(u);
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        can = can && !(is_read(u, i) && tile->repeated >> i & 1);
     for (int i = 0; can && i < u.op->nin; i++)
         if (role_of(u, i) == VJPI_ELEMENTS)
             can =
