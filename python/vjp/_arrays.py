@@ -83,7 +83,7 @@ def _jax(kind):
 def _cupy(kind):
     import cupy
 
-    def empty(like, shape, dtype):  # not by the array API, which CuPy's arrays have from 13 on
+    def empty(like, shape, dtype):  # CuPy's arrays do not name their namespace, as of 14.2
         with like.device:
             return cupy.empty(shape, _NUMPY[dtype])
 

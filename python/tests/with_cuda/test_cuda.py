@@ -126,7 +126,7 @@ def test_cupy_s_current_stream_is_used(cupy):
 
 
 def test_cupy_strides(cupy):
-    """No negative ones: CuPy 12 passes them on as huge numbers, which are refused."""
+    """No negative ones: CuPy 14.2 passes them on as huge numbers, which are refused."""
     x = cupy.linspace(-1, 1, 96, dtype=cupy.float32).reshape(8, 12)
     result = vjp.relu_backward(x[::2, ::3], x.T.copy().T[::2, ::3])
     assert bool((result == cupy.maximum(x, 0)[::2, ::3]).all())
