@@ -110,8 +110,13 @@ INLINE int lets_before(use u, int end)
            (end > 2 ? VJPI_LETS(u.op->passes[2]) : 0);
 }
 
-/* The pass that makes the value of KEEP. */
-INLINE bool makes_kept(use u) { return u.part < u.op->npasses && VJPI_KEEPS(u.op->passes[u.part]); }
+/* The pass that makes the value of KEEP. A part that is no pass is told apart by a constant, too:
+ * gcc 13 warns of an index out of bounds otherwise. */
+INLINE bool makes_kept(use u)
+{
+    return u.part < VJPI_MAX_PASSES && u.part < u.op->npasses &&
+           VJPI_KEEPS(u.op->passes[u.part]);
+}
 
 /* Is operand i read by this part, or written by it? What is kept is if tile->facts says so. */
 INLINE bool is_read(use u, int i)
