@@ -19,7 +19,7 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
         below.row += row;
         EVERY
         for (int i = 0; i < operand_count(u); i++)
-            if (row > 0 && (is_read(u, i) || is_written(u, i)))
+            if (row > 0 && is_in_line(u, i))
                 below.data[i] += row * tile->row_step[i];
         line_pair(u, tile, &below, at, some, non_temporal, terms);
         for (int i = 0; i < nterms; i++)
@@ -66,7 +66,7 @@ INLINE void across_lines(use u, const vjpi_tile *tile, line *l, ptrdiff_t rows, 
     for (; n >= BLOCK; n -= BLOCK, sums += BLOCK) {
         for (ptrdiff_t row = rows; non_temporal && is_pass(u) && row < 2 * rows; row++)
             for (int i = 0; i < u.op->nin; i++)
-                if (role_of(u, i) == VJPI_ELEMENTS)
+                if (role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i))
                     fetch_block((uintptr_t)l->data[i] + (uintptr_t)(row * tile->row_step[i]),
                                 size_of(u, tile, i));
         UNROLL
@@ -89,9 +89,9 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     bool can = is_pass(u);
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        can = can && !(is_read(u, i) && tile->repeated >> i & 1);
+        can = can && !(is_read(u, i) && !is_absent(u, i) && tile->repeated >> i & 1);
     for (int i = 0; can && i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ELEMENTS)
+        if (role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i))
             can =
                 tile->row_step[i] % VJPI_PAGE != 0 &&
                 (tile->row_step[i] != tile->n * size_of(u, tile, i) || tile->row_step[i] < NARROW);

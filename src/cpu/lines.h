@@ -40,10 +40,15 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-/* Operands that this part neither reads nor writes are skipped. */
+/* Does a line have operand i? A block of a long formula copies the addresses of absent ones, too. */
+INLINE bool is_in_line(use u, int i)
+{
+    return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));
+}
+
 INLINE void begin_operand(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies, int i)
 {
-    if (!is_read(u, i) && !is_written(u, i))
+    if (!is_in_line(u, i))
         return;
     ptrdiff_t size = size_of(u, tile, i);
     l->data[i] = tile->data[i] + row * tile->row_step[i];
@@ -79,7 +84,7 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cha
 
 INLINE void move_operand(use u, line *l, ptrdiff_t elements, int i)
 {
-    if (is_read(u, i) || is_written(u, i))
+    if (is_in_line(u, i))
         l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
@@ -261,7 +266,7 @@ INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool no
     for (; n >= BLOCK; n -= BLOCK) {
         EVERY
         for (int i = 0; i < u.op->nin; i++)
-            if (next && role_of(u, i) == VJPI_ELEMENTS) {
+            if (next && role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i)) {
                 fetch(next[i]);
                 next[i] += CACHE_LINE;
             }
@@ -315,7 +320,8 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
     for (; n >= BLOCK; n -= BLOCK) {
         EVERY
         for (int i = 0; i < u.op->nin; i++)
-            if (non_temporal && is_pass(u) && SIZE == sizeof(T) && role_of(u, i) == VJPI_ELEMENTS)
+            if (non_temporal && is_pass(u) && SIZE == sizeof(T) &&
+                role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i))
                 fetch_block((uintptr_t)l->data[i] + FETCH_AHEAD, SIZE);
         UNROLL
         for (int p = 0; p < PAIRS; p++) {

@@ -66,19 +66,8 @@ INLINE int term_count(use u)
     return u.sums ? u.op->nsums : 0;
 }
 
-/* No tensor's role: an input that calls of plain kernels do not have. */
-enum { ABSENT = VJPI_KEPT + 1 };
-
-INLINE bool is_absent(use u, int i)
-{
-    return u.op->plain && i < u.op->nin &&
-           (u.op->tensors[i].role == VJPI_ROW_END || u.op->tensors[i].storage == STORED_MASK);
-}
-
 INLINE int role_of(use u, int i)
 {
-    if (is_absent(u, i))
-        return ABSENT;
     if (i < u.op->nin + u.op->nout)
         return u.op->tensors[i].role;
     return i == kept_operand(u) ? VJPI_KEPT : VJPI_VALUE;
@@ -123,8 +112,6 @@ INLINE bool is_read(use u, int i)
 {
     int value = i - u.op->nin - u.op->nout, let = i - first_let(u);
     int pass = is_lets(u) ? u.part - LETS : u.part;
-    if (is_absent(u, i))
-        return false;
     if (i == kept_operand(u))
         return u.part < u.op->npasses && !makes_kept(u);
     if (let >= 0)
@@ -142,6 +129,13 @@ INLINE bool is_written(use u, int i)
                let < lets_before(u, u.part - LETS + 1);
     return role_of(u, i) == (u.part == PER_ROWS ? VJPI_PER_ROW : VJPI_FULL) &&
            (u.part == PER_ROWS || is_last(u));
+}
+
+/* An input that calls of these kernels do not have: the formula does not use it. */
+INLINE bool is_absent(use u, int i)
+{
+    return u.op->plain && i < u.op->nin &&
+           (u.op->tensors[i].role == VJPI_ROW_END || u.op->tensors[i].storage == STORED_MASK);
 }
 
 INLINE int storage_of(use u, int i)
@@ -366,12 +360,10 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
     EVERY
     for (int i = 0; i < operand_count(u); i++) {
         const int place = i < u.op->nin ? i : i - u.op->nout;
-        if (is_absent(u, i))
-            in_a[place] = in_b[place] = k(0); /* the formula does not use it */
         if (!is_read(u, i) || (role_of(u, i) == VJPI_KEPT && !(tile->facts & VJPI_IS_KEPT)))
             continue;
-        if (role_of(u, i) == VJPI_ROW_END) {
-            in_a[place] = in_b[place] = k(0); /* the same */
+        if (role_of(u, i) == VJPI_ROW_END || is_absent(u, i)) {
+            in_a[place] = in_b[place] = k(0); /* the formula does not use it */
         } else if (u.scalars && is_row_operand(u, i)) {
             in_a[place] = in_b[place] = k(scalars[i]);
         } else {
