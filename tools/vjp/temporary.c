@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,30 +50,40 @@ static void remove_hidden(void)
 
 static void clean_up(int number)
 {
-    static const char lost[] = "vjp: a mapped file was cut short, or its disk is full\n";
     remove_hidden();
-    if (number == SIGBUS) {
-        ssize_t ignored = write(STDERR_FILENO, lost, sizeof(lost) - 1);
-        (void)ignored;
-        _exit(1);
-    }
     raise(number); /* held back until this returns, and then fatal: the handler is gone */
+}
+
+/* A mapped file. Several threads may run into its end at once: the first ends the program. */
+static void give_up(int number)
+{
+    static const char lost[] = "vjp: a mapped file was cut short, or its disk is full\n";
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
+    (void)number;
+    while (atomic_flag_test_and_set(&ending))
+        pause();
+    remove_hidden();
+    ssize_t ignored = write(STDERR_FILENO, lost, sizeof(lost) - 1);
+    (void)ignored;
+    _exit(1);
 }
 
 void temporary_guard(void)
 {
     static const int fatal[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGTERM,   SIGXCPU,
                                  SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM, SIGABRT,
-                                 SIGSEGV, SIGILL,  SIGFPE,  SIGSYS,  SIGBUS };
+                                 SIGSEGV, SIGILL,  SIGFPE,  SIGSYS };
     static bool done;
-    struct sigaction action = { .sa_handler = clean_up, .sa_flags = (int)SA_RESETHAND }, before;
+    const struct sigaction once = { .sa_handler = clean_up, .sa_flags = (int)SA_RESETHAND };
+    const struct sigaction always = { .sa_handler = give_up };
+    struct sigaction before;
     if (done)
         return;
     done = true;
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-        if (!sigaction(fatal[i], NULL, &before) &&
-            (before.sa_handler == SIG_DFL || fatal[i] == SIGBUS)) /* a sanitizer's too */
-            sigaction(fatal[i], &action, NULL);
+        if (!sigaction(fatal[i], NULL, &before) && before.sa_handler == SIG_DFL)
+            sigaction(fatal[i], &once, NULL);
+    sigaction(SIGBUS, &always, NULL); /* in the place of a sanitizer's, too */
     signal(SIGXFSZ, SIG_IGN);
     atexit(remove_hidden); /* OpenMP's runtime exits where it cannot go on */
 }
