@@ -87,8 +87,8 @@ typedef struct vjpi_isa {
     const vjpi_kernel_set *sets[VJPI_DTYPE_SLOTS]; /* by vjp_dtype */
 } vjpi_isa;
 
-/* cpuid.c: the best instruction set of this build that this machine has, up to `cap` (NULL: no cap);
- * NULL if there is none, or the build has none of that name. */
+/* cpuid.c: the best instruction set of this build that this machine has, up to `cap` (NULL: no
+ * cap); NULL if there is none, or the build has none of that name. */
 const vjpi_isa *vjpi_best_isa(const char *cap);
 
 /* cpuid.c: the lower of two. */

@@ -40,7 +40,8 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-/* Does a line have operand i? A block of a long formula copies the addresses of absent ones, too. */
+/* Does a line have operand i? A block of a long formula copies the addresses of absent ones,
+ * too. */
 INLINE bool is_in_line(use u, int i)
 {
     return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));

@@ -11,8 +11,8 @@
 #include "core/layout.h"
 #include "cpu/kernels.h"
 
-/* Elements that are worth a thread of their own. Sums are split into segments of at least as many,
- * whatever the formula: their bits depend on it. */
+/* Sums are split into segments of at least this many elements, whatever the formula: their bits
+ * depend on it. Tasks and units are fractions of it. */
 #ifndef VJPI_GRAIN /* VJP_TASK_ELEMENTS of the build */
 #define VJPI_GRAIN 65536
 #endif
@@ -75,7 +75,8 @@ void vjpi_next_unit(const vjpi_nest *nest, vjpi_walk *walk);
 /* Units are small, so that any number of threads can share them evenly; one thread does neighbours
  * together. join: enlarge the tile of the unit at `walk` by those that follow it along one edge, up
  * to `most` units in all, and return how many. next_units: go to the unit after them. */
-int64_t vjpi_join_units(const vjpi_nest *nest, const vjpi_walk *walk, int64_t most, vjpi_tile *tile);
+int64_t vjpi_join_units(const vjpi_nest *nest, const vjpi_walk *walk, int64_t most,
+                        vjpi_tile *tile);
 void vjpi_next_units(const vjpi_nest *nest, int64_t units, vjpi_walk *walk);
 
 void vjpi_walk_steps(const vjpi_nest *nest, const vjpi_walk *unit, int64_t start,

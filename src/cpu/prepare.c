@@ -11,7 +11,7 @@
 #define FEW_UNITS 32         /* with fewer, sums are split into segments for threads to share */
 #define SPLIT_ELEMENTS (1 << 20) /* with fewer, few rows are not done pass by pass */
 #define FEW_ROWS 8
-#define LEAST_COLUMNS 64     /* of a unit that is made smaller for the sake of more tasks */
+#define LEAST_WIDTH 64       /* columns of a unit that is made smaller for the sake of more tasks */
 #define ENOUGH_TASKS 16 /* with fewer, a row is not kept for the sake of the workspace's size */
 #define WIDEST 65536         /* bytes of a row of sums in the workspace */
 #define WIDEST_ROW 262144    /* the same where the columns of whole rows are summed */
@@ -34,6 +34,12 @@ static double cost_of(const vjpi_call *call, int32_t passes)
 static double whole_cost(const vjpi_call *call)
 {
     return cost_of(call, 1 + __builtin_popcount(call->passes));
+}
+
+/* The same for the operands of all rows. */
+static double rows_cost(const vjpi_call *call)
+{
+    return (double)call->rows * ROW_COST;
 }
 
 /* How many tasks to make of units with this much work in total. */
@@ -287,7 +293,7 @@ static void cut_columns(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile_
     do {
         vjpi_nest_row(loop, inputs, operands.tile, width, nest);
         width /= 2;
-    } while (nest->nunits < tasks && width >= LEAST_COLUMNS);
+    } while (nest->nunits < tasks && width >= LEAST_WIDTH);
 }
 
 /* Rows in blocks of whole rows, or of columns: all passes while the data is in the cache. */
@@ -348,7 +354,7 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
 static void add_lets(const vjpi_call *call, int32_t pass, vjpi_cpu_plan *plan)
 {
     if (VJPI_LETS(call->op->passes[pass]) > 0)
-        add_stage(plan, vjpi_lets_rows, 0, call->rows, (double)call->rows * ROW_COST)->fold.part = pass;
+        add_stage(plan, vjpi_lets_rows, 0, call->rows, rows_cost(call))->fold.part = pass;
 }
 
 /* Stage by stage, with arrays of all rows in the workspace: one strided row, few long ones, an axis
@@ -368,7 +374,7 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
     operands.tile |= row_operands(op, op->nvalues);
     vjpi_layout_rows(call, &loop);
     vjpi_nest_map(&loop, 0, &plan->nests[0]);
-    add_stage(plan, vjpi_gather_rows, 0, plan->nests[0].nunits, (double)call->rows * ROW_COST);
+    add_stage(plan, vjpi_gather_rows, 0, plan->nests[0].nunits, rows_cost(call));
     if (call->elements > 0) {
         vjpi_layout(call, true, &loop);
         vjpi_nest *nest = &plan->nests[1];
@@ -387,7 +393,7 @@ static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
     }
     add_lets(call, op->npasses - 1, plan);
     if (call->per_row)
-        add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, (double)call->rows * ROW_COST);
+        add_stage(plan, vjpi_finish_rows, 0, plan->nests[0].nunits, rows_cost(call));
     if (call->elements > 0 && call->sums) {
         add_sum_fold(call, &loop, operands, 2, plan);
     } else if (call->elements > 0 && operands.outputs & call->facts) {
