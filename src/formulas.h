@@ -24,29 +24,23 @@
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
  * LETS + a pass: the ROWLETs that precede it; PER_ROWS: the PER_ROW outputs. in[]: the inputs;
- * values[]: the row's results of the passes before, and where VJPI_ROW_LETS is defined, after all
- * of them the ROWLETs; kept: the value of KEEP, written by its pass. `part` and `choice` are
- * constant: the compiler removes what they do not need. `facts`: limits.h. */
+ * values[]: the row's results of the passes before and, after those of all passes, the ROWLETs,
+ * if they were made: the includer's LETS_MADE, of the facts; kept: the value of KEEP, written by its
+ * pass. `part` and `choice` are constant: the compiler removes what they do not need. `facts`:
+ * limits.h. */
 enum { LETS = 50, PER_ROWS = 100 };
 
 typedef void formula(int part, int choice, uint32_t facts, const V *in, const V *values, V index,
                      const T *constants, V *kept, V *out);
 
-#ifdef VJPI_ROW_LETS
-#define LETS_BEHIND(name)                    \
-    const V *lets = values + name##_nvalues; \
-    (void)lets;
-#else
-#define LETS_BEHIND(name)
-#endif
 #define OP(name, title, text, inputs, attributes, outputs, bounds)                              \
     INLINE void name##_formula(int part, int choice, uint32_t facts, const V *in,               \
                                const V *values, V index, const T *constants, V *kept, V *out)   \
     {                                                                                           \
         int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
         const int reached = part >= LETS && part < PER_ROWS ? part - LETS : part;               \
-        LETS_BEHIND(name)                                                                       \
-        (void)choice, (void)facts, (void)values, (void)index, (void)constants, (void)kept;      \
+        const V *lets = values + name##_nvalues;                                                \
+        (void)lets, (void)choice, (void)facts, (void)values, (void)index, (void)constants, (void)kept;      \
         inputs attributes outputs                                                               \
         (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached, (void)out;          \
     }
@@ -92,16 +86,14 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
     else if (reached > pass)      \
         variable = *values++;
 #define ROWMAX ROWSUM
-#ifdef VJPI_ROW_LETS
-#define ROWLET(variable, ...)               \
-    UNUSED V variable = k(0);               \
-    if (part == LETS + pass)                \
-        *out++ = variable = (__VA_ARGS__);  \
-    else if (reached >= pass)               \
-        variable = *lets++;
-#else
-#define ROWLET LET
-#endif
+#define ROWLET(variable, ...)                    \
+    UNUSED V variable = k(0);                    \
+    if (part == LETS + pass)                     \
+        *out++ = variable = (__VA_ARGS__);       \
+    else if (reached >= pass && LETS_MADE)       \
+        variable = *lets++;                      \
+    else if (!LETS_MADE)                         \
+        variable = (__VA_ARGS__);
 #define KEEP(variable, ...)                     \
     UNUSED V variable;                          \
     if (part > pass && facts & VJPI_IS_KEPT)    \
@@ -123,6 +115,5 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
         *out++ = (__VA_ARGS__);
 #include "ops.def"
 #undef UNUSED
-#undef LETS_BEHIND
 #undef ATTR_FACT
 #undef NUMBER

@@ -34,7 +34,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "repeat, in lines.h, r
 #define RARE static __attribute__((noinline, cold))
 
 #include VJPI_LANES_HEADER
-#define VJPI_ROW_LETS
+#define LETS_MADE 1
 #include "formulas.h"
 
 /* Elements handled at once, and partial sums in flight: 256 bytes of the compute type. */

@@ -45,7 +45,7 @@ namespace many {
 #undef LANES
 } // namespace many
 
-enum { PER_ROWS = one::formulas<true>::PER_ROWS };
+enum { LETS = one::formulas<true>::LETS, PER_ROWS = one::formulas<true>::PER_ROWS };
 
 template <int COUNT> struct lanes {
     typedef many::V V;

@@ -88,7 +88,9 @@ template <bool QUICK> struct formulas {
 #undef RARE
 #define INLINE INLINE_MEMBER
 #define RARE INLINE_MEMBER
+#define LETS_MADE (facts & VJPI_HAS_LETS)
 #include "formulas.h"
+#undef LETS_MADE
 #pragma pop_macro("RARE")
 #pragma pop_macro("INLINE")
 };

@@ -20,7 +20,7 @@ INLINE void add_terms(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place
 {
     values<N> terms[Op::nmade];
     fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
-    evaluate<Op, PART, N>(loop.call, in, rows, index, index_step, terms, kept);
+    evaluate<Op, PART, N>(loop.call, in, rows, index, index_step, terms, VJPI_HAS_LETS, kept);
     mask_dead<Op, PART, N>(rows, index, index_step, terms);
     UNROLL
     for (int i = 0; i < Op::reduced(PART); i++)
@@ -38,7 +38,7 @@ INLINE void finish(const vjpi_cuda_loop &loop, inputs<Op, N> &in, const place &r
 {
     values<N> out[Op::nmade];
     fetch_all<Op, DIRECT_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
-    evaluate<Op, Op::last, N>(loop.call, in, rows, index, index_step, out, kept);
+    evaluate<Op, Op::last, N>(loop.call, in, rows, index, index_step, out, VJPI_HAS_LETS, kept);
     mask_dead<Op, Op::last, N>(rows, index, index_step, out);
     store_all<Op, N>(out, loop.call, run, loop.x, p, n, true);
 }
@@ -155,9 +155,11 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
         fetch_all<Op, HELD_INPUTS, false, 1>(s.one, loop.call, s.run, loop.x, s.cut.single, s.n,
                                              true);
     each<Op::last>([&](auto part) {
+        make_lets<Op, part.value>(loop.call, s.rows);
         if (Op::always(part.value) || loop.call.passes >> part.value & 1)
             row_pass<Op, part.value, N, HELD>(loop, s);
     });
+    make_lets<Op, Op::last>(loop.call, s.rows);
     if constexpr (Op::nper_row > 0)
         if (there && s.share.number == 0)
             store_per_row<Op>(loop.call, s.run, s.rows, 0);
@@ -267,9 +269,11 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     if (loop.cluster > 1)
         cluster_wait();
     each<Op::last>([&](auto part) {
+        make_lets<Op, part.value>(loop.call, s.rows);
         if (Op::always(part.value) || loop.call.passes >> part.value & 1)
             long_pass<Op, part.value, N>(loop, s);
     });
+    make_lets<Op, Op::last>(loop.call, s.rows);
     if constexpr (Op::nper_row > 0)
         if (s.share.number == 0)
             store_per_row<Op>(loop.call, s.run, s.rows, 0);
@@ -392,9 +396,11 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
     if (loop.cluster > 1)
         cluster_wait();
     each<Op::last>([&](auto part) {
+        make_lets<Op, part.value>(loop.call, s.rows);
         if (Op::always(part.value) || loop.call.passes >> part.value & 1)
             column_pass<Op, part.value, N>(loop, s, room_behind<Op, N>(loop.held));
     });
+    make_lets<Op, Op::last>(loop.call, s.rows);
     if constexpr (Op::nper_row > 0)
         if (s.share.first == 0 && s.share.p < loop.x.n)
             store_columns<Op, N>(loop, s);

@@ -2,10 +2,11 @@
 /* rows.cuh - what belongs to a row: its inputs, the values that passes leave, where it ends; and
  * the formula, which gets both those and the elements. */
 
-/* The row inputs and row values of LANES rows; of one, which a whole vector shares, if LANES is
- * 1. */
+/* The row inputs and row values of LANES rows, and their ROWLETs, where these are made; of one row,
+ * which a whole vector shares, if LANES is 1. */
 template <class Op, int LANES> struct row_numbers {
     T at[Op::narrays > 0 ? Op::narrays : 1][LANES];
+    T lets[Op::nlets > 0 ? Op::nlets : 1][LANES];
 };
 
 /* Where a row ends: what the caller says, within the axis and, in a causal call, at the
@@ -129,18 +130,18 @@ INLINE void replace_unusual(const vjpi_cuda_call &call, M usual, const V *read, 
 
 /* The formula: what pass PART leaves terms of or, in the last one, the FULL and SUM outputs in
  * order. `index` is the position along the axis of the first element, index_step the distance
- * between two. kept: where the value of KEEP stays from pass to pass; NULL: it is computed
- * again. */
+ * between two. more: VJPI_HAS_LETS where the rows have them. kept: where the value of KEEP stays
+ * from pass to pass; NULL: it is computed again. */
 template <class Op, int PART, int N, int LANES>
 INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
                      const row_numbers<Op, LANES> &rows, int64_t index, int64_t index_step,
-                     values<N> *out, values<N> *kept = nullptr)
+                     values<N> *out, uint32_t more = 0, values<N> *kept = nullptr)
 {
-    constexpr int width = lanes<N>::width;
-    const uint32_t facts = Op::possible(call.facts) | (kept ? VJPI_IS_KEPT : 0);
+    constexpr int width = lanes<N>::width, nheld = Op::nvalues + Op::nlets;
+    const uint32_t facts = Op::possible(call.facts) | more | (kept ? VJPI_IS_KEPT : 0);
     UNROLL
     for (int first = 0; first < N; first += width) {
-        typename lanes<N>::V read[Op::nin], held[Op::nvalues + 1], position, made[Op::nmade], keep;
+        typename lanes<N>::V read[Op::nin], held[nheld + 1], position, made[Op::nmade], keep;
         typename lanes<N>::quick formulas;
         UNROLL
         for (int e = 0; e < width; e++) {
@@ -157,6 +158,9 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
             UNROLL
             for (int v = 0; v < Op::nvalues; v++)
                 held[v].lane[e] = rows.at[Op::first_value + v][row];
+            UNROLL
+            for (int v = 0; v < Op::nlets && more; v++)
+                held[Op::nvalues + v].lane[e] = rows.lets[v][row];
             position.lane[e] = (T)index + (T)lane * (T)index_step;
             keep.lane[e] = kept ? kept->lane[lane] : 0;
         }
@@ -172,6 +176,22 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
             UNROLL
             for (int e = 0; e < width; e++)
                 out[i].lane[first + e] = made[i].lane[e];
+    }
+}
+
+/* Compute the ROWLETs that precede pass PART. */
+template <class Op, int PART, int LANES>
+INLINE void make_lets(const vjpi_cuda_call &call, row_numbers<Op, LANES> &rows)
+{
+    if constexpr (Op::results(LETS + PART) > 0) {
+        inputs<Op, LANES> none = {};
+        values<LANES> out[Op::nmade], unused = {};
+        evaluate<Op, LETS + PART, LANES>(call, none, rows, 0, 0, out, VJPI_HAS_LETS, &unused);
+        UNROLL
+        for (int i = 0; i < Op::results(LETS + PART); i++)
+            UNROLL
+            for (int e = 0; e < LANES; e++)
+                rows.lets[Op::lets_before(PART) + i][e] = out[i].lane[e];
     }
 }
 

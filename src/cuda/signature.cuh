@@ -44,6 +44,7 @@ struct tensor_code {
 #define ROWSUM(...) +1
 #define ROWMAX(...) +1 + VJPI_MAXIMUM
 #define KEEP(...) +VJPI_KEEP
+#define ROWLET(...) +VJPI_LET
 #define THEN , 0
 #define OP(name, title, text, inputs, attributes, outputs, bounds) \
     CONSTANT int name##_pass(int i)                                \
@@ -67,6 +68,7 @@ struct tensor_code {
         static constexpr int nin = name##_nin, nfull = name##_nfull;                  \
         static constexpr int nsums = name##_nsums, nper_row = name##_nper_row;        \
         static constexpr int nvalues = name##_nvalues, npasses = name##_npasses;      \
+        static constexpr int nlets = name##_nlets;                                    \
         static constexpr bool heavy = name##_nheavy > 0;                              \
         static constexpr bool has_lookup = name##_nlookups > 0;                       \
         CONSTANT tensor_code tensor(int i) { return name##_tensor(i); }               \
@@ -80,12 +82,14 @@ enum {
     ABSENT = VJPI_KEPT + 1
 };
 
+CONSTANT int most(int a, int b) { return a > b ? a : b; }
+
 /* PLAIN: rows are whole and not masked. */
 template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table {
     using Table::nfull, Table::nin, Table::npasses, Table::nsums, Table::nvalues;
     static constexpr int nout = nfull + nsums + Table::nper_row, ntensors = nin + nout;
     static constexpr int last = npasses - 1;
-    static constexpr int nmade = nout > VJPI_MAX_SUMS ? nout : (int)VJPI_MAX_SUMS;
+    static constexpr int nmade = most(most(nout, VJPI_MAX_SUMS), Table::nlets);
 
     CONSTANT bool is_absent(int i)
     {
@@ -177,11 +181,23 @@ template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table 
         return part < last ? VJPI_REDUCTIONS(Table::pass(part)) : nsums;
     }
 
-    /* What the formula makes for each element in a pass. */
+    /* What the formula makes for each element in a pass, or for a row. */
     CONSTANT int results(int part)
     {
-        return part == PER_ROWS ? (int)Table::nper_row : part < last ? reduced(part)
-                                                                     : nfull + nsums;
+        if (part == PER_ROWS)
+            return Table::nper_row;
+        if (part >= LETS)
+            return VJPI_LETS(Table::pass(part - LETS));
+        return part < last ? reduced(part) : nfull + nsums;
+    }
+
+    /* How many ROWLETs precede those of a pass. */
+    CONSTANT int lets_before(int pass)
+    {
+        int count = 0;
+        for (int p = 0; p < pass; p++)
+            count += VJPI_LETS(Table::pass(p));
+        return count;
     }
 
     /* The array of the first value that a pass leaves. */
