@@ -20,6 +20,8 @@ typedef struct line {
     ptrdiff_t move[VJPI_MAX_OPERANDS];
     T scalar[VJPI_MAX_OPERANDS]; /* row operands: copies, so that stores cannot alias them */
     ptrdiff_t row, done; /* which row; elements before the current block */
+    int count;           /* of a long formula: the operands that the part reads or writes */
+    uint8_t operand[VJPI_MAX_OPERANDS]; /* which they are */
 } line;
 
 /* Buffers for repeated operands, one block each. They are separate from the line, whose pointers
@@ -47,10 +49,20 @@ INLINE bool is_in_line(use u, int i)
     return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));
 }
 
+/* Find the operands of a long formula, once for all rows: there the operator is not a constant. */
+INLINE void line_operands(use u, line *l)
+{
+    l->count = 0;
+    if (!u.heavy)
+        return;
+    ONCE
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_in_line(u, i))
+            l->operand[l->count++] = (uint8_t)i;
+}
+
 INLINE void begin_operand(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies, int i)
 {
-    if (!is_in_line(u, i))
-        return;
     ptrdiff_t size = size_of(u, tile, i);
     l->data[i] = tile->data[i] + row * tile->row_step[i];
     l->move[i] = BLOCK * size;
@@ -67,26 +79,26 @@ INLINE void begin_operand(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, 
     }
 }
 
-/* Of a long formula the operator is not a constant here: unrolling would only copy code. */
+/* Operands that this part neither reads nor writes are skipped. */
 INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, char *copies)
 {
     l->row = row;
     l->done = 0;
     if (u.heavy) {
         ONCE
-        for (int i = 0; i < operand_count(u); i++)
-            begin_operand(u, tile, row, l, copies, i);
+        for (int j = 0; j < l->count; j++)
+            begin_operand(u, tile, row, l, copies, l->operand[j]);
         return;
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        begin_operand(u, tile, row, l, copies, i);
+        if (is_in_line(u, i))
+            begin_operand(u, tile, row, l, copies, i);
 }
 
-INLINE void move_operand(use u, line *l, ptrdiff_t elements, int i)
+INLINE void move_operand(line *l, ptrdiff_t elements, int i)
 {
-    if (is_in_line(u, i))
-        l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
+    l->data[i] += elements == BLOCK ? l->move[i] : l->move[i] / BLOCK * elements;
 }
 
 /* Advance every operand by `elements`; move[] is the distance for a whole BLOCK. */
@@ -95,13 +107,14 @@ INLINE void line_move(use u, line *l, ptrdiff_t elements)
     l->done += elements;
     if (u.heavy) {
         ONCE
-        for (int i = 0; i < operand_count(u); i++)
-            move_operand(u, l, elements, i);
+        for (int j = 0; j < l->count; j++)
+            move_operand(l, elements, l->operand[j]);
         return;
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        move_operand(u, l, elements, i);
+        if (is_in_line(u, i))
+            move_operand(l, elements, i);
 }
 
 /* Does the tile have rows along n that end early? */
@@ -281,14 +294,16 @@ INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool no
 
 INLINE T combined_lanes(use u, V a)
 {
-    T lanes[LANES], most;
+    T lanes[LANES];
     if (!is_max(u))
         return sum_lanes(a);
     memcpy(lanes, &a, sizeof(lanes));
-    most = lanes[0];
-    for (int i = 1; i < LANES; i++)
-        most = lanes[i] > most ? lanes[i] : most;
-    return most;
+    EVERY
+    for (int width = LANES / 2; width > 0; width /= 2)
+        EVERY
+        for (int i = 0; i < width; i++)
+            lanes[i] = lanes[i + width] > lanes[i] ? lanes[i + width] : lanes[i];
+    return lanes[0];
 }
 
 INLINE T combined_two(use u, T a, T b) { return is_max(u) ? (b > a ? b : a) : a + b; }
@@ -409,6 +424,7 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
+    line_operands(u, &l);
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);
