@@ -40,9 +40,10 @@ typedef void formula(int part, int choice, uint32_t facts, const V *in, const V 
         int tensor = 0, attr = 0, derived = VJPI_DERIVED_SLOTS, pass = 0;                       \
         const int reached = part >= LETS && part < PER_ROWS ? part - LETS : part;               \
         const V *lets = values + name##_nvalues;                                                \
-        (void)lets, (void)choice, (void)facts, (void)values, (void)index, (void)constants, (void)kept;      \
+        (void)lets, (void)choice, (void)facts, (void)values, (void)index, (void)constants;      \
         inputs attributes outputs                                                               \
-        (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached, (void)out;          \
+        (void)tensor, (void)attr, (void)derived, (void)pass, (void)reached;                     \
+        (void)kept, (void)out;                                                                  \
     }
 #define UNUSED __attribute__((unused))
 #define IN(name, variable, ...) UNUSED const V variable = in[tensor++];

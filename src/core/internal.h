@@ -126,6 +126,15 @@ static inline bool vjpi_has(uint32_t facts, int32_t tensor)
     return facts >> tensor & 1;
 }
 
+/* Does some pass of the call make the value of KEEP? */
+static inline bool vjpi_keeps(const vjpi_call *call)
+{
+    for (int32_t p = 0; p < call->op->npasses - 1; p++)
+        if (VJPI_KEEPS(call->op->passes[p]) && call->passes >> p & 1)
+            return true;
+    return false;
+}
+
 vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
                       const vjp_tensor *const *tensors, int32_t ntensors, vjpi_call *call,
                       vjpi_reason reason);

@@ -254,15 +254,6 @@ static int64_t most_reductions(const vjpi_op *op)
     return most;
 }
 
-/* Does the call have a pass that makes the value of KEEP? */
-static bool makes_kept(const vjpi_call *call)
-{
-    for (int32_t p = 0; p < call->op->npasses - 1; p++)
-        if (VJPI_KEEPS(call->op->passes[p]) && call->passes >> p & 1)
-            return true;
-    return false;
-}
-
 /* Where a row's KEEP fits: on the stack, behind the row arrays, or in the workspace. */
 static void make_room_to_keep(const vjpi_call *call, int64_t row, vjpi_stage *stage)
 {
@@ -316,7 +307,7 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
             add_stage(plan, vjpi_row_units, 0, nest->nunits, whole_cost(call));
         stage->operands = operands;
         stage->capacity = room_rows(plan);
-        if (makes_kept(call))
+        if (vjpi_keeps(call))
             make_room_to_keep(call, nest->inner.n * compute, stage);
         return true;
     }

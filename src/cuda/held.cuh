@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held.cuh - vectors that a thread holds in shared memory: there is more of it than of registers,
  * and it is filled asynchronously. Parameters and masks are read from
- * memory whenever they are needed: a parameter is the same for many rows, and in the caches. */
+ * memory whenever they are needed: a parameter is the same for many rows, and in the caches.
+ *
+ * The value of KEEP takes the place of the input that it was made of, which has room for it. */
 
 /* Bytes of one vector of those of the first COUNT inputs that are held. */
 template <class Op, int N, int COUNT> INLINE constexpr size_t held_size()
@@ -9,7 +11,7 @@ template <class Op, int N, int COUNT> INLINE constexpr size_t held_size()
     size_t size = 0;
     each<COUNT>([&](auto i) {
         if constexpr (Op::is_held(i.value))
-            size += sizeof(pack<input_type<Op, i.value>, N>);
+            size += Op::keeps ? sizeof(values<N>) : sizeof(pack<input_type<Op, i.value>, N>);
     });
     return size;
 }
@@ -22,6 +24,34 @@ template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
     int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
     P *first = (P *)(dynamic_shared() + held_size<Op, N, I>() * held * threads);
     return first[j * threads + thread];
+}
+
+/* The values of KEEP are in pieces of a vector's size, of the first input's: the first pieces of all
+ * threads are next to each other, so that neighbours use different banks. */
+template <int N> constexpr int PIECE = N > 1 ? N * (int)sizeof(D) / (int)sizeof(T) : 1;
+
+template <int N> INLINE auto &kept_piece(int held, int j, int piece)
+{
+    int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
+    return ((pack<T, PIECE<N>> *)dynamic_shared())[(piece * held + j) * threads + thread];
+}
+
+template <int N> INLINE void hold_kept(int held, int j, const values<N> &kept)
+{
+    UNROLL
+    for (int piece = 0; piece < N / PIECE<N>; piece++)
+        kept_piece<N>(held, j, piece).round(&kept.lane[piece * PIECE<N>]);
+}
+
+template <int N> INLINE void take_kept(int held, int j, values<N> &kept)
+{
+    UNROLL
+    for (int piece = 0; piece < N / PIECE<N>; piece++) {
+        const auto some = kept_piece<N>(held, j, piece);
+        UNROLL
+        for (int e = 0; e < PIECE<N>; e++)
+            kept.lane[piece * PIECE<N> + e] = some.value_of(e);
+    }
 }
 
 /* Shared memory after all that is held. */
@@ -81,4 +111,20 @@ INLINE void take_held(const vjpi_cuda_loop &loop, int held, int j, inputs<Op, N>
                 to = from;
         }
     });
+}
+
+/* What pass PART reads of vector j, at element p of a run of n. From the pass of KEEP on its value
+ * is held, not the input: the last pass needs no more than that, passes in between read the input
+ * again. */
+template <class Op, int PART, int N, class Index>
+INLINE void take_vector(const vjpi_cuda_loop &loop, const place &run, int j, Index p, Index n,
+                        inputs<Op, N> &in, values<N> &kept)
+{
+    static_assert(!Op::keeps || Op::count_held() == 1, "KEEP replaces one input");
+    if constexpr (!Op::keeps || PART <= Op::kept_pass)
+        take_held<Op, N>(loop, loop.held, j, in);
+    else if constexpr (PART < Op::last)
+        fetch_all<Op, HELD_INPUTS, false, N>(in, loop.call, run, loop.x, p, n, true);
+    else
+        take_kept<N>(loop.held, j, kept);
 }

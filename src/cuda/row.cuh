@@ -214,9 +214,13 @@ INLINE void long_pass(const vjpi_cuda_loop &loop, long_state<Op, N> &s)
         for (int g = 0; g < GROUP; g++)
             if (j + g < s.count) {
                 inputs<Op, N> in;
-                take_held<Op, N>(loop, loop.held, j + g, in);
-                add_terms<Op, PART, N>(loop, in, s.run, s.at(j + g), s.n, s.rows, s.at(j + g), 1,
-                                       0, sums);
+                values<N> kept;
+                int p = s.at(j + g);
+                take_vector<Op, PART, N>(loop, s.run, j + g, p, s.n, in, kept);
+                add_terms<Op, PART, N>(loop, in, s.run, p, s.n, s.rows, p, 1, 0, sums,
+                                       Op::keeps ? &kept : nullptr);
+                if constexpr (Op::keeps && PART == Op::kept_pass)
+                    hold_kept<N>(loop.held, j + g, kept);
             }
         UNROLL
         for (int i = 0; i < Op::reduced(PART); i++)
@@ -281,8 +285,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
 #pragma unroll(Op::heavy ? 1 : 4)
         for (int j = 0; j < s.count; j++) {
             inputs<Op, N> in;
-            take_held<Op, N>(loop, loop.held, j, in);
-            finish<Op, N>(loop, in, s.run, s.at(j), s.n, s.rows, s.at(j), 1);
+            values<N> kept;
+            take_vector<Op, Op::last, N>(loop, s.run, j, s.at(j), s.n, in, kept);
+            finish<Op, N>(loop, in, s.run, s.at(j), s.n, s.rows, s.at(j), 1,
+                          Op::keeps ? &kept : nullptr);
         }
         if (s.cut.single >= 0)
             finish<Op, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1);
@@ -344,9 +350,12 @@ INLINE void column_pass(const vjpi_cuda_loop &loop, column_state<Op, N> &s, void
         for (int g = 0; g < GROUP; g++)
             if (j + g < s.share.count) {
                 inputs<Op, N> in;
-                take_held<Op, N>(loop, loop.held, j + g, in);
-                add_terms<Op, PART, N>(loop, in, run, s.share.p, loop.x.n, s.rows,
-                                       run.index, 0, 0, group);
+                values<N> kept;
+                take_vector<Op, PART, N>(loop, run, j + g, s.share.p, loop.x.n, in, kept);
+                add_terms<Op, PART, N>(loop, in, run, s.share.p, loop.x.n, s.rows, run.index, 0, 0,
+                                       group, Op::keeps ? &kept : nullptr);
+                if constexpr (Op::keeps && PART == Op::kept_pass)
+                    hold_kept<N>(loop.held, j + g, kept);
                 move<Op>(run, loop.y, blockDim.y);
             }
         UNROLL
@@ -409,8 +418,10 @@ __global__ void __launch_bounds__(VJPI_CUDA_THREADS)
 #pragma unroll(Op::heavy ? 1 : 4)
         for (int j = 0; j < s.share.count; j++) {
             inputs<Op, N> in;
-            take_held<Op, N>(loop, loop.held, j, in);
-            finish<Op, N>(loop, in, run, s.share.p, loop.x.n, s.rows, run.index, 0);
+            values<N> kept;
+            take_vector<Op, Op::last, N>(loop, run, j, s.share.p, loop.x.n, in, kept);
+            finish<Op, N>(loop, in, run, s.share.p, loop.x.n, s.rows, run.index, 0,
+                          Op::keeps ? &kept : nullptr);
             move<Op>(run, loop.y, blockDim.y);
         }
 }

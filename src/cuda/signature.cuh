@@ -139,6 +139,13 @@ template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table 
         return Table::tensor(i).is_param || Table::tensor(i).word == WORD_MASK;
     }
     CONSTANT bool is_held(int i) { return role(i) == VJPI_ELEMENTS && !direct(i); }
+    CONSTANT int count_held()
+    {
+        int count = 0;
+        for (int i = 0; i < nin; i++)
+            count += is_held(i);
+        return count;
+    }
 
     /* ---- rows: arrays are the row inputs in order, absent ones too, then the row values */
 
@@ -163,15 +170,16 @@ template <class Table, bool MIXED, bool PLAIN = false> struct signature : Table 
 
     /* ---- passes */
 
-    /* Does some pass make the value of KEEP in every call? */
-    CONSTANT bool find_kept()
+    /* The pass that makes the value of KEEP in every call; `last` if there is none. */
+    CONSTANT int find_kept()
     {
         for (int p = 0; p < last; p++)
             if (VJPI_KEEPS(Table::pass(p)) && Table::always(p))
-                return true;
-        return false;
+                return p;
+        return last;
     }
-    static constexpr bool keeps = find_kept();
+    static constexpr int kept_pass = find_kept();
+    static constexpr bool keeps = kept_pass < last;
 
     CONSTANT bool is_max(int part) { return part < last && VJPI_IS_MAX(Table::pass(part)); }
 

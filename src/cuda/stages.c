@@ -346,13 +346,13 @@ static int64_t add_passes(const vjpi_call *call, vjpi_cuda_plan *plan)
 /* ---- the call ----------------------------------------------------------------------------- */
 
 /* The bytes that an element of input i takes where it is held: where its dtype may differ from the
- * data's, kernels have room for the compute type. */
+ * data's, or the value of KEEP takes its place, kernels have room for the compute type. */
 static int64_t held_size_of(const vjpi_call *call, int32_t i)
 {
     vjp_dtype_rule rule = call->op->tensors[i].dtype_rule;
     int64_t own = (int64_t)vjp_dtype_size(call->dtype);
     bool mixed = rule == VJP_DTYPE_ANY || (rule == VJP_DTYPE_WIDE && own == 2);
-    return mixed ? (int64_t)vjpi_compute_size(call->dtype) : own;
+    return mixed || vjpi_keeps(call) ? (int64_t)vjpi_compute_size(call->dtype) : own;
 }
 
 static void describe_tensors(const vjpi_call *call, vjpi_cuda_plan *plan)

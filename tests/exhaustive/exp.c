@@ -22,8 +22,11 @@
 #define RARE static
 #define UNROLL
 #define EVERY
+#define LETS_MADE 0
 #include "core/limits.h"
 #include "cpu/lanes_scalar.h"
+#include "ops_counts.h"
+
 #include "formulas.h"
 
 /* This file measures one operator's own formula, sigmoid_vjp, and what that is made of. */
