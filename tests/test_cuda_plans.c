@@ -23,7 +23,8 @@ static void check_threads(const cuda_case *c, const vjpi_cuda_stage *stage,
     int64_t threads = (int64_t)l->x * l->y;
     bool held_most = l->kernel == k->row[0][VJPI_CUDA_HELD - 1] ||
                      l->kernel == k->row[1][VJPI_CUDA_HELD - 1];
-    bool row = stage->kind == VJPI_CUDA_ROW && !held_most && l->loop.held == 0;
+    bool row = (stage->kind == VJPI_CUDA_ROW && !held_most && l->loop.held == 0) ||
+               l->kernel == k->summed[0] || l->kernel == k->summed[1];
     cuda_require(c, threads >= 1 && threads <= (row ? VJPI_CUDA_ROW_THREADS : VJPI_CUDA_THREADS),
                  "threads of a block", threads);
     if (stage->kind != VJPI_CUDA_MAP)
@@ -39,7 +40,8 @@ static void check_launch(const cuda_case *c, const vjpi_cuda_stage *stage,
                          const vjpi_cuda_launch *l)
 {
     int64_t lanes = l->loop.lanes, shared = (int64_t)l->shared;
-    bool holds = stage->kind == VJPI_CUDA_ROW || stage->kind == VJPI_CUDA_COLUMN;
+    bool holds = stage->kind == VJPI_CUDA_ROW || stage->kind == VJPI_CUDA_COLUMN ||
+                 stage->kind == VJPI_CUDA_SUMMED;
     cuda_require(c, l->kernel != NULL, "there is no such kernel", stage->kind);
     /* Where there are more, the backend refuses the call. */
     cuda_require(c, l->blocks >= 1 && (l->blocks <= INT32_MAX || c->call.elements > INT32_MAX),

@@ -85,15 +85,15 @@ INLINE void along_vectors(const vjpi_cuda_loop &loop, const place &run,
         fold_vector<Op, PART, N>(loop, run, in[s], shared, at, out);
         if (PART == Op::last && (EXTENT != VECTORS || at < n))
             store_all<Op, N>(out, loop.call, run, loop.x, at, n, EXTENT != ANY);
-        UNROLL
-        for (int i = 0; i < Op::reduced(PART); i++) {
-            T(&term)[N] = out[Op::term(PART, i)].lane;
+        each<Op::reduced(PART)>([&](auto i) {
+            constexpr int TERM = Op::term(PART, i.value);
+            T(&term)[N] = out[TERM].lane;
             UNROLL
             for (int e = 0; e < N; e++)
                 if (EXTENT == ANY ? at + e < 0 || at + e >= n : EXTENT == VECTORS && at >= n)
                     term[e] = identity<MAX>();
-            terms[i][s] = reduce_tree<MAX>(term);
-        }
+            terms[i.value][s] = reduce_tree<MAX>(term);
+        });
     }
     UNROLL
     for (int i = 0; i < Op::reduced(PART); i++)
@@ -218,12 +218,12 @@ INLINE void finish_row(const vjpi_cuda_loop &loop, const across_state<Op, N> &st
     mask_dead<Op, PART, N>(rows, index, loop.x.index, out);
     if (PART == Op::last)
         store_all<Op, N>(out, loop.call, run, loop.x, p, loop.x.n, true);
-    UNROLL
-    for (int i = 0; i < Op::reduced(PART); i++)
+    each<Op::reduced(PART)>([&](auto i) {
+        constexpr int TERM = Op::term(PART, i.value);
         UNROLL
         for (int e = 0; e < N; e++)
-            terms[i][e] = combined<Op::is_max(PART)>(terms[i][e],
-                                                     out[Op::term(PART, i)].lane[e]);
+            terms[i.value][e] = combined<Op::is_max(PART)>(terms[i.value][e], out[TERM].lane[e]);
+    });
 }
 
 /* All of a thread's rows: AHEAD - 1 of them are on their way while one is computed. */

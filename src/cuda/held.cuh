@@ -21,9 +21,10 @@ template <class Op, int N, int COUNT> INLINE constexpr size_t held_size()
 template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
 {
     typedef pack<input_type<Op, I>, N> P;
+    constexpr size_t STEP = Op::keeps && N == 1 ? sizeof(T) : sizeof(P);
     int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
-    P *first = (P *)(dynamic_shared() + held_size<Op, N, I>() * held * threads);
-    return first[j * threads + thread];
+    char *first = dynamic_shared() + held_size<Op, N, I>() * held * threads;
+    return *(P *)(first + (j * threads + thread) * STEP);
 }
 
 /* The values of KEEP are in pieces of a vector's size, of the first input's: the first pieces of all

@@ -155,6 +155,11 @@ template <class Op> constexpr vjpi_cuda_kernels kernels_of()
         k.column[0] = (const void *)column_kernel<Single, 1>;
         k.column[1] = (const void *)column_kernel<Op, N>;
     }
+    if constexpr (Op::npasses > 1 && Op::nsums > 0) {
+        constexpr int held = VJPI_CUDA_SUMMED_SIZE / sizeof(T);
+        k.summed[0] = (const void *)summed_kernel<Single, 1, held>;
+        k.summed[1] = (const void *)summed_kernel<Op, N, held / N>;
+    }
     if constexpr (Op::nper_row > 0)
         k.per_row = (const void *)per_row_kernel<typename Op::unmixed>;
     set_folds<Op, 0>(k);

@@ -34,6 +34,7 @@ typedef struct vjpi_cuda_call {
  *   row         x: the axis of the operator; outer: the others, one row for each index
  *   longer      as row
  *   column      y: the axis of the operator; x: the columns; outer: all others
+ *   summed      as row, in segments of rows
  *   along       x: summed; outer: nkept axes that are not summed, then those that are
  *   across      x: not summed; outer: as along
  *   join        as the fold before it: adds up the partial sums of its segments
@@ -65,8 +66,9 @@ typedef struct vjpi_cuda_loop {
     uint32_t ends;             /* gather: bit i: input i says where rows end */
     int32_t narrays, nvalues;  /* gather: of all row arrays; those at the end that are row values */
     int64_t nouts;             /* folds: how many sums of each kind */
-    int64_t rows;              /* row, gather: how many; folds: summed pieces or rows per sum */
-    int64_t per_segment;       /* folds: pieces or rows that one block sums */
+    int64_t rows;              /* row, summed, gather: how many; folds: summed pieces or rows per
+                                  sum */
+    int64_t per_segment;       /* folds, summed: pieces or rows that one block sums */
     int64_t nsegments;
     void *partials;            /* [segment][sum][out] of the compute type; NULL: there is one
                                   segment, and it stores its sums itself */
@@ -94,6 +96,7 @@ enum {
     VJPI_CUDA_HELD = 4,        /* sizes of row kernels: 1, 2, 4, 8 vectors per thread, */
     VJPI_CUDA_HELD_ONES = 4,   /* or this many times as many single elements */
     VJPI_CUDA_ROW_THREADS = 512, /* of a block of theirs, at most */
+    VJPI_CUDA_SUMMED_SIZE = 64, /* bytes of a row in the compute type that a thread has there */
     VJPI_CUDA_LINE = 128,      /* bytes of a cache line */
     VJPI_CUDA_CLUSTER = 16,    /* blocks of a cluster, at most */
     VJPI_CUDA_LOOKUP_LEAST = 1 << 24 /* elements; with fewer, filling shared memory counts */
@@ -135,7 +138,7 @@ VJPI_CUDA_CONSTANT int vjpi_cuda_lookup_threads(int dtype, int ninputs)
  * them. */
 typedef struct vjpi_cuda_kernels {
     const void *map[2], *flat, *transposed[2];
-    const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2];
+    const void *row[2][VJPI_CUDA_HELD], *longer[2], *column[2], *summed[2];
     const void *along[VJPI_MAX_PASSES][2], *across[VJPI_MAX_PASSES][2]; /* by pass */
     const void *per_row;
     const void *lookup;

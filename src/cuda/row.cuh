@@ -7,7 +7,8 @@
  * or where rows are side by side. */
 
 enum {
-    ROW_WARPS = VJPI_CUDA_ROW_THREADS / 32
+    ROW_WARPS = VJPI_CUDA_ROW_THREADS / 32,
+    FEW_ROWS = 8 /* whose terms are added up without their rounding errors */
 };
 
 /* The terms of pass PART for the vector at p of a run of n, combined with some of the thread's
@@ -133,19 +134,10 @@ INLINE void row_pass(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s)
             loop, first - Op::first_value + i, reduce_tree<MAX>(sums[i]));
 }
 
+/* Read the row of s.share and compute what its passes leave, and its PER_ROW outputs. */
 template <class Op, int N, int HELD>
-__global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 2)
-    row_kernel(const __grid_constant__ vjpi_cuda_loop loop)
+INLINE void begin_row(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s, bool there)
 {
-    row_state<Op, N, HELD> s;
-    s.share = vjpi_share_row(&loop, blockIdx.x, threadIdx.x, blockDim.x, 1, HELD);
-    bool there = s.share.row < loop.rows; /* lanes without a row take part in the sums of others */
-    s.run = place_start<Op>(loop);
-    if (there)
-        move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
-    read_row<Op>(loop, s.run, 0, s.rows); /* of any row, if there is none */
-    s.n = there ? row_length<Op>(loop, s.rows) : 0;
-    s.cut = vjpi_cut_row(s.n, shift_of<Op, Op::last, N>(loop.call, s.run), N, N, s.share.number);
     UNROLL
     for (int j = 0; j < HELD; j++)
         if (s.has(j))
@@ -163,6 +155,22 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
     if constexpr (Op::nper_row > 0)
         if (there && s.share.number == 0)
             store_per_row<Op>(loop.call, s.run, s.rows, 0);
+}
+
+template <class Op, int N, int HELD>
+__global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 2)
+    row_kernel(const __grid_constant__ vjpi_cuda_loop loop)
+{
+    row_state<Op, N, HELD> s;
+    s.share = vjpi_share_row(&loop, blockIdx.x, threadIdx.x, blockDim.x, 1, HELD);
+    bool there = s.share.row < loop.rows; /* lanes without a row take part in the sums of others */
+    s.run = place_start<Op>(loop);
+    if (there)
+        move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
+    read_row<Op>(loop, s.run, 0, s.rows); /* of any row, if there is none */
+    s.n = there ? row_length<Op>(loop, s.rows) : 0;
+    s.cut = vjpi_cut_row(s.n, shift_of<Op, Op::last, N>(loop.call, s.run), N, N, s.share.number);
+    begin_row<Op, N, HELD>(loop, s, there);
     if constexpr (Op::nfull > 0) {
         UNROLL
         for (int j = 0; j < HELD; j++)
@@ -176,6 +184,90 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
                 clear_behind<Op, N>(loop, s.run, s.n, s.share.number,
                                     loop.lanes > 0 ? loop.lanes : blockDim.x);
     }
+}
+
+/* ---- rows, and sums across them ----------------------------------------------------------- */
+
+/* A thread's total for SUM output i of element e of vector j: in shared memory, as registers are
+ * full. */
+template <class Op, int N, int HELD> INLINE total<false> &column_total(int i, int j, int e)
+{
+    return ((total<false> *)dynamic_shared())[((i * HELD + j) * N + e) * blockDim.x + threadIdx.x];
+}
+
+/* f(i, j, e) for every element of a thread, in each SUM output. */
+template <class Op, int N, int HELD, class F> INLINE void each_sum(F f)
+{
+    each<Op::nsums>([&](auto i) {
+        UNROLL
+        for (int j = 0; j < HELD; j++)
+            UNROLL
+            for (int e = 0; e < N; e++)
+                f(i, j, e);
+    });
+}
+
+/* The FULL outputs of a row, and its terms of the sums. */
+template <class Op, int N, int HELD>
+INLINE void finish_summed(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s,
+                          T (&terms)[Op::nsums][HELD][N])
+{
+    UNROLL
+    for (int j = 0; j < HELD; j++)
+        if (s.has(j)) {
+            values<N> out[Op::nmade];
+            fetch_all<Op, DIRECT_INPUTS, false, N>(s.in[j], loop.call, s.run, loop.x, s.at(j), s.n,
+                                                   true);
+            evaluate<Op, Op::last, N>(loop.call, s.in[j], s.rows, s.at(j), 1, out, VJPI_HAS_LETS);
+            store_all<Op, N>(out, loop.call, s.run, loop.x, s.at(j), s.n, true);
+            each<Op::nsums>([&](auto i) {
+                constexpr int TERM = Op::term(Op::last, i.value);
+                UNROLL
+                for (int e = 0; e < N; e++)
+                    terms[i.value][j][e] += out[TERM].lane[e];
+            });
+        }
+}
+
+/* Rows, and sums over all of them for each of their elements: a block does the rows of a segment,
+ * one after the other, and each of its threads has the same elements of all. A few rows' terms are
+ * added up before they go to the totals. */
+template <class Op, int N, int HELD>
+__global__ void __launch_bounds__(VJPI_CUDA_ROW_THREADS)
+    summed_kernel(const __grid_constant__ vjpi_cuda_loop loop)
+{
+    row_state<Op, N, HELD> s;
+    T terms[Op::nsums][HELD][N];
+    int64_t first = blockIdx.x * loop.per_segment;
+    int64_t stop = vjpi_least(first + loop.per_segment, loop.rows);
+    s.share = vjpi_share_row(&loop, 0, threadIdx.x, blockDim.x, 1, HELD);
+    s.n = (int)loop.x.n;
+    s.cut = { 0, s.n / N, -1 };
+    each_sum<Op, N, HELD>([&](auto i, int j, int e) {
+        column_total<Op, N, HELD>(i.value, j, e).start();
+        terms[i.value][j][e] = 0;
+    });
+#pragma unroll 1
+    for (s.share.row = first; s.share.row < stop; s.share.row++) {
+        s.run = place_start<Op>(loop);
+        move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
+        read_row<Op>(loop, s.run, 0, s.rows);
+        begin_row<Op, N, HELD>(loop, s, true);
+        finish_summed<Op, N, HELD>(loop, s, terms);
+        if ((s.share.row - first) % FEW_ROWS == FEW_ROWS - 1 || s.share.row == stop - 1)
+            each_sum<Op, N, HELD>([&](auto i, int j, int e) {
+                column_total<Op, N, HELD>(i.value, j, e).add(terms[i.value][j][e]);
+                terms[i.value][j][e] = 0;
+            });
+        __syncthreads(); /* what the passes reduced may still be read */
+    }
+    const place start = place_start<Op>(loop);
+    each_sum<Op, N, HELD>([&](auto i, int j, int e) {
+        int64_t p = s.at(j) + e;
+        if (s.has(j))
+            leave_result<Op, Op::last, i.value>(loop, blockIdx.x, p, start, p,
+                                                column_total<Op, N, HELD>(i.value, j, e).result());
+    });
 }
 
 /* ---- held in shared memory ---------------------------------------------------------------- */

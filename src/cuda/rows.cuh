@@ -158,9 +158,10 @@ INLINE void evaluate(const vjpi_cuda_call &call, const inputs<Op, N> &in,
             UNROLL
             for (int v = 0; v < Op::nvalues; v++)
                 held[v].lane[e] = rows.at[Op::first_value + v][row];
-            UNROLL
-            for (int v = 0; v < Op::nlets && more; v++)
-                held[Op::nvalues + v].lane[e] = rows.lets[v][row];
+            if (more & VJPI_HAS_LETS)
+                UNROLL
+                for (int v = 0; v < Op::nlets; v++)
+                    held[Op::nvalues + v].lane[e] = rows.lets[v][row];
             position.lane[e] = (T)index + (T)lane * (T)index_step;
             keep.lane[e] = kept ? kept->lane[lane] : 0;
         }

@@ -8,6 +8,8 @@
 #define ENOUGH_BLOCKS 4096 /* to fill any GPU evenly: the number of segments of a fold */
 #define HELD_MOST (1 << (VJPI_CUDA_HELD - 1)) /* vectors that a thread holds at most, */
 #define BLOCK_SLOTS (HELD_MOST * VJPI_CUDA_THREADS) /* and that a block does, in registers */
+#define SUMMED_BLOCKS 1024 /* the same where blocks sum rows: each leaves a whole row of sums */
+#define SUMMED_ROWS 16     /* of a segment at least */
 #define COLUMN_LANES 8    /* vectors side by side in a block of columns: 128 bytes */
 #define COLUMN_ROWS (VJPI_CUDA_THREADS / COLUMN_LANES) /* threads below each other there */
 
@@ -324,6 +326,39 @@ static void shape_across(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     launch->shared = (size_t)across_room(plan, stage, launch, elements);
 }
 
+/* Threads that have n elements of a row that is summed. */
+static int64_t summed_threads(const vjpi_cuda_plan *plan, int64_t n)
+{
+    return 32 * cut(n * plan->compute_size, 32 * VJPI_CUDA_SUMMED_SIZE);
+}
+
+/* What they have in shared memory: each total, with its rounding errors. */
+static int64_t summed_room(const vjpi_cuda_stage *stage, int64_t threads)
+{
+    return 2 * VJPI_CUDA_SUMMED_SIZE * threads * stage->nsums;
+}
+
+bool vjpi_cuda_can_sum(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n)
+{
+    int64_t most_elements = VJPI_CUDA_ROW_THREADS * VJPI_CUDA_SUMMED_SIZE / plan->compute_size;
+    int64_t room = plan->limits.most_shared - vjpi_cuda_static_shared(plan);
+    return plan->kernels->summed[0] && n <= most_elements &&
+           summed_room(stage, summed_threads(plan, n)) <= room;
+}
+
+static void shape_summed(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
+                         vjpi_cuda_launch *launch)
+{
+    vjpi_cuda_loop *loop = &launch->loop;
+    int64_t threads = summed_threads(plan, loop->x.n);
+    cut_segments(stage, ENOUGH_BLOCKS / SUMMED_BLOCKS, SUMMED_ROWS, loop);
+    loop->nouts = loop->x.n;
+    launch->kernel = plan->kernels->summed[vectors];
+    launch->x = (uint32_t)threads;
+    launch->blocks = loop->nsegments;
+    launch->shared = (size_t)summed_room(stage, threads);
+}
+
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,
                           vjpi_cuda_launch *launch)
 {
@@ -386,6 +421,9 @@ void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, b
     case VJPI_CUDA_COLUMN:
         shape_column(plan, stage, vectors, exact, launch);
         break;
+    case VJPI_CUDA_SUMMED:
+        shape_summed(plan, stage, vectors, launch);
+        break;
     case VJPI_CUDA_ALONG:
         shape_along(plan, stage, vectors, exact, launch);
         break;
@@ -431,7 +469,7 @@ bool vjpi_cuda_choose(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, 
     *exact = false;
     bool vectors = stage->vectors && begin_alike(plan, stage, data, exact);
     if (stage->kind == VJPI_CUDA_TRANSPOSED || stage->kind == VJPI_CUDA_COLUMN ||
-        stage->kind == VJPI_CUDA_ACROSS)
+        stage->kind == VJPI_CUDA_ACROSS || stage->kind == VJPI_CUDA_SUMMED)
         return vectors && *exact;
     return vectors;
 }

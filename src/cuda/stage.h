@@ -12,6 +12,7 @@ typedef enum vjpi_cuda_kind {
     VJPI_CUDA_TRANSPOSED,
     VJPI_CUDA_ROW,
     VJPI_CUDA_COLUMN,
+    VJPI_CUDA_SUMMED,
     VJPI_CUDA_ALONG,
     VJPI_CUDA_ACROSS,
     VJPI_CUDA_JOIN,    /* sums of nothing */
@@ -36,7 +37,7 @@ typedef struct vjpi_cuda_stage {
     uint32_t dense;        /* bit i: operand i takes part and is dense along x */
     uint32_t transposed, fixed;
     int64_t elements;      /* of a vector: 16 bytes */
-    int64_t most_segments; /* folds: that the workspace has room for */
+    int64_t most_segments; /* folds, summed: that the workspace has room for */
 } vjpi_cuda_stage;
 
 #define VJPI_CUDA_MAX_STAGES (VJPI_MAX_PASSES + 2) /* gather, passes, PER_ROW */
@@ -97,6 +98,8 @@ void vjpi_cuda_shape(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, b
 /* Can a row or column kernel hold n elements along the axis? Depends only on the kind and the
  * elements. */
 bool vjpi_cuda_can_hold(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n);
+/* The same of rows that are summed, with as many sums of each element as the stage has. */
+bool vjpi_cuda_can_sum(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n);
 /* How many vectors of each input a thread can hold. */
 int32_t vjpi_cuda_held_most(const vjpi_cuda_plan *plan);
 /* Shared memory that row kernels have beyond what a launch requests. */

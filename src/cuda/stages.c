@@ -51,7 +51,8 @@ static bool takes_part(const vjpi_call *call, int32_t i, bool writes)
 static void find_vectors(const vjpi_call *call, const vjpi_cuda_plan *plan, bool writes,
                          vjpi_cuda_stage *stage)
 {
-    bool columns = stage->kind == VJPI_CUDA_COLUMN || stage->kind == VJPI_CUDA_ACROSS;
+    bool columns = stage->kind == VJPI_CUDA_COLUMN || stage->kind == VJPI_CUDA_ACROSS ||
+                   stage->kind == VJPI_CUDA_SUMMED;
     bool map = stage->kind == VJPI_CUDA_MAP;
     int64_t n = stage->x >= 0 ? plan->dims[stage->x].n : 1;
     stage->elements = VJPI_CUDA_VECTOR / plan->size[0];
@@ -232,6 +233,17 @@ static uint32_t find_fixed(const vjpi_call *call, const vjpi_cuda_plan *plan,
     return fixed;
 }
 
+/* How many segments of a sum the workspace has room for, where the dims of a set are summed. */
+static int64_t count_segments(const vjpi_call *call, const vjpi_cuda_plan *plan, int set,
+                              const vjpi_cuda_stage *stage)
+{
+    double sums_size = (double)stage->nsums * (double)plan->compute_size; /* may exceed 63 bits */
+    for (int32_t d = 0; d < plan->ndim; d++)
+        sums_size *= plan->reduced[d] & set ? 1 : (double)plan->dims[d].n;
+    double room = vjpi_workspace_limit(call) - (double)(plan->arrays_size + 2 * plan->compute_size);
+    return (int64_t)(room / sums_size);
+}
+
 /* Pass `part`, which reduces along the dims of a set. Returns the partial sums' bytes. */
 static int64_t add_fold(const vjpi_call *call, int32_t part, int set, vjpi_cuda_plan *plan)
 {
@@ -243,11 +255,7 @@ static int64_t add_fold(const vjpi_call *call, int32_t part, int set, vjpi_cuda_
     stage->x_kept = !reduced;
     stage->fixed = find_fixed(call, plan, stage);
     find_vectors(call, plan, part == call->op->npasses - 1, stage);
-    double sums_size = (double)stage->nsums * (double)plan->compute_size; /* may exceed 63 bits */
-    for (int32_t d = 0; d < plan->ndim; d++)
-        sums_size *= plan->reduced[d] & set ? 1 : (double)plan->dims[d].n;
-    double room = vjpi_workspace_limit(call) - (double)(plan->arrays_size + 2 * plan->compute_size);
-    stage->most_segments = (int64_t)(room / sums_size);
+    stage->most_segments = count_segments(call, plan, set, stage);
     return partials_size(plan, stage);
 }
 
@@ -298,6 +306,41 @@ static bool add_row(const vjpi_call *call, vjpi_cuda_plan *plan)
         return false;
     plan->nstages = 1;
     return true;
+}
+
+/* The axis, if it is one dim, the sums have its shape, and it is all that they have; -1. */
+static int32_t find_summed_axis(const vjpi_cuda_plan *plan)
+{
+    int32_t axis = -1;
+    for (int32_t d = 0; d < plan->ndim; d++) {
+        bool is_axis = plan->reduced[d] & VJPI_AXIS, is_summed = plan->reduced[d] & VJPI_SUMMED;
+        if (is_axis == is_summed || (is_axis && axis >= 0))
+            return -1;
+        axis = is_axis ? d : axis;
+    }
+    return axis;
+}
+
+/* One launch that reads everything once and sums across rows. Returns the partial sums' bytes; -1
+ * if that cannot be. */
+static int64_t add_summed(const vjpi_call *call, vjpi_cuda_plan *plan)
+{
+    int32_t axis = find_summed_axis(plan);
+    vjpi_cuda_stage *stage = add_stage(plan, VJPI_CUDA_SUMMED);
+    vjpi_cuda_launch launch;
+    plan->nstages = 0;
+    set_targets(call, plan, call->op->npasses - 1, stage);
+    if (axis < 0 || !vjpi_cuda_can_sum(plan, stage, plan->dims[axis].n))
+        return -1;
+    set_axes(plan, axis, -1, VJPI_SUMMED, stage);
+    stage->x_kept = true;
+    find_vectors(call, plan, true, stage);
+    stage->most_segments = count_segments(call, plan, VJPI_SUMMED, stage);
+    vjpi_cuda_shape(plan, stage, stage->vectors, false, &launch);
+    if (launch.blocks < FEW_BLOCKS && call->elements > MANY_ELEMENTS)
+        return -1;
+    plan->nstages = 1;
+    return partials_size(plan, stage);
 }
 
 /* The rows themselves: the dims that they do not run along. */
@@ -431,8 +474,12 @@ static int64_t prepare_elements(const vjpi_call *call, vjpi_cuda_plan *plan)
     vjpi_loop loop;
     vjpi_layout(call, false, &loop);
     set_dims(&loop, call->ntensors, plan);
+    if (call->op->npasses > 1 && call->sums) {
+        int64_t partials = add_summed(call, plan);
+        return partials >= 0 ? partials : add_passes(call, plan);
+    }
     if (call->op->npasses > 1)
-        return !call->sums && add_row(call, plan) ? 0 : add_passes(call, plan);
+        return add_row(call, plan) ? 0 : add_passes(call, plan);
     if (call->sums)
         return add_fold(call, 0, VJPI_SUMMED, plan);
     add_map(call, plan);
