@@ -67,7 +67,7 @@ static void operators_that_do_not_exist(void **state)
     problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
     const char *const names[] = { "", SAMPLE_MAP_CASE "_", SAMPLE_MAP "s",
-                                  SAMPLE_MAP_CASE "_BACKWARD", " " SAMPLE_MAP };
+                                  SAMPLE_MAP_CASE "_BACKWARD", (" " SAMPLE_MAP) };
     for (int64_t i = 0; i < COUNT_OF(names); i++)
         arguments_refused((arguments){ refusal_context, names[i], NULL, 0, list, 3 }, VJP_BAD_OP,
                           WORDS(names[i]));
