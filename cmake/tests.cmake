@@ -91,7 +91,7 @@ foreach(file IN LISTS tests)
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
   if(name MATCHES "^test_(unload|module)$") # open libraries, and so must not be linked with them
-    target_include_directories(${name} PRIVATE include)
+    target_include_directories(${name} PRIVATE include tests/support)
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
     target_compile_definitions(${name} PRIVATE
       VJP_SHARED_PATH="$<TARGET_FILE:vjp>" FAKE_MODULE_PATH="$<TARGET_FILE:fake_module>")
@@ -136,7 +136,7 @@ if(VJP_EXAMPLES)
   add_library(vjp_peer_fake MODULE tests/tool/peer_fake.c)
   set_target_properties(vjp_peer_fake PROPERTIES PREFIX "" OUTPUT_NAME peer_fake
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/peers)
-  target_include_directories(vjp_peer_fake PRIVATE bench include)
+  target_include_directories(vjp_peer_fake PRIVATE bench include tests/support)
   file(GLOB tests CONFIGURE_DEPENDS tests/tool/test_*.c)
   foreach(file IN LISTS tests)
     get_filename_component(name ${file} NAME_WE)

@@ -67,6 +67,7 @@ suite_native() {
     # for dnnl_graph_differential, which is skipped without it
     scripts/onednn.sh build/onednn >"$log" 2>&1 || { cat "$log"; echo "no oneDNN to compare with"; }
     check "build (gcc)" build_check && tests check
+    check "operators' names" scripts/operator_names.py
     check "exported symbols" scripts/symbols.sh build/check/libvjp.so
     check "binary interfaces" scripts/abi.sh compare build/check
     if [ -e build/check/libvjp_cuda.so ]; then

@@ -17,6 +17,7 @@
 #include "oracle.h"
 #include "points.h"
 #include "quick.h"
+#include "samples.h"
 #include "unit.h"
 #include "values.h"
 #include "variants.h"
@@ -250,12 +251,12 @@ static void all_sixteen_bit_inputs_keep_the_bound(void **state)
     }
 }
 
-static void prelu_with_an_f32_slope_keeps_the_bound(void **state)
+static void an_f32_slope_keeps_the_bound(void **state)
 {
     (void)state;
     const vjp_dtype dtypes[] = { VJP_F16, VJP_BF16 };
     for (int64_t d = 0; d < COUNT_OF(dtypes); d++) {
-        problem p = problem_start("prelu_backward");
+        problem p = problem_start(SAMPLE_FOLD);
         worsts worst_yet = no_worsts();
         random_state random = random_start(random_seed(), (uint64_t)d);
         describe_batch(&p, dtypes[d], VJP_F32);
@@ -337,7 +338,7 @@ int main(void)
             tests[n++] = unit_named(name, "points of f32", points_of_f32_keep_the_bound, p);
             tests[n++] = unit_named(name, "points of f64", points_of_f64_keep_the_bound, p);
         }
-    tests[n++] = unit_named("prelu", "f32 slope beside 16-bit data",
-                            prelu_with_an_f32_slope_keeps_the_bound, NULL);
+    tests[n++] =
+        unit_named(SAMPLE_FOLD, "f32 slope beside 16-bit data", an_f32_slope_keeps_the_bound, NULL);
     return _cmocka_run_group_tests("bounds", tests, n, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "contexts.h"
+#include "samples.h"
 #include "trial.h"
 #include "unit.h"
 
@@ -144,8 +145,9 @@ static void an_unknown_isa_is_refused(void **state)
         context_refused(NULL, VJP_BAD_ARGUMENT, names[i]);
     }
     char reason[VJP_REASON_SIZE] = "";
-    assert_int_equal(vjp_compute(NULL, "relu_backward", NULL, 0, NULL, 0, NULL, NULL, reason,
-                                 sizeof reason), VJP_BAD_ARGUMENT);
+    assert_int_equal(
+        vjp_compute(NULL, SAMPLE_MAP, NULL, 0, NULL, 0, NULL, NULL, reason, sizeof reason),
+        VJP_BAD_ARGUMENT);
     assert_non_null(strstr(reason, "VJP_ISA"));
     setenv("VJP_ISA", "", 1);
     assert_context_made();
@@ -219,9 +221,9 @@ static void null_is_a_harmless_argument(void **state)
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-static problem prelu_problem(char *format)
+static problem fold_problem(char *format)
 {
-    problem p = problem_start("prelu_backward");
+    problem p = problem_start(SAMPLE_FOLD);
     problem_add_attr(&p, vjp_attr_str("data_format", format));
     problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 3, 40, 50 }, 1, (int64_t[]){ 40 });
     return p;
@@ -232,7 +234,7 @@ static void a_plan_stands_on_its_own(void **state)
 {
     (void)state;
     char format[] = "NCX", reason[VJP_REASON_SIZE] = "";
-    problem p = prelu_problem(format);
+    problem p = fold_problem(format);
     trial t;
     vjp_plan *plan = NULL;
     vjp_context *ctx = context_for_isa("scalar", NULL);
@@ -255,7 +257,7 @@ static void compute_needs_no_context(void **state)
 {
     (void)state;
     char format[] = "NCX", reason[VJP_REASON_SIZE] = "?";
-    problem p = prelu_problem(format);
+    problem p = fold_problem(format);
     const vjp_tensor *tensors[PROBLEM_TENSORS];
     vjp_context *ctx = context_for_isa("scalar", NULL);
     vjp_context *const contexts[] = { NULL, ctx };
@@ -266,9 +268,8 @@ static void compute_needs_no_context(void **state)
     for (int64_t i = 0; i < COUNT_OF(contexts); i++) {
         trial_prepare(&t, 0xa5);
         assert_status(VJP_OK,
-                      vjp_compute(contexts[i], "prelu_backward", p.attrs, p.nattrs, tensors,
-                                  p.ntensors, trial_inputs(&t), trial_outputs(&t), reason,
-                                  sizeof reason),
+                      vjp_compute(contexts[i], SAMPLE_FOLD, p.attrs, p.nattrs, tensors, p.ntensors,
+                                  trial_inputs(&t), trial_outputs(&t), reason, sizeof reason),
                       reason);
         assert_string_equal(reason, "");
         trial_settle(&t);
@@ -302,7 +303,7 @@ static void *call_first(void *argument)
         input[i] = (float)(i - 32);
     vjp_tensor_contiguous(VJP_F32, 1, (const int64_t[]){ 64 }, &tensor);
     pthread_barrier_wait(c->start);
-    c->status = vjp_compute(NULL, "relu_backward", NULL, 0, tensors, 3, inputs, outputs, NULL, 0);
+    c->status = vjp_compute(NULL, SAMPLE_MAP, NULL, 0, tensors, 3, inputs, outputs, NULL, 0);
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "busy.h"
 #include "kinds.h"
 #include "large.h"
+#include "samples.h"
 #include "unit.h"
 
 static void is_accepted(const shaped_problem *shaped)
@@ -86,12 +87,50 @@ static void choices_are_those_of_the_enumeration(void **state)
         }
 }
 
+/* It has these tensors and, first, these attributes: ? is optional, ! has no default. */
+static void assert_sample(const char *name, shaped_kind kind, const char *tensors,
+                          const char *attrs)
+{
+    const vjp_op_info *op = vjp_op_find(name);
+    char has[VJP_REASON_SIZE] = "";
+    assert_non_null(op);
+    assert_int_equal(shaped_kind_of(op), kind);
+    for (int32_t t = 0; t < op->ninputs + op->noutputs; t++) {
+        strcat(has, vjp_op_tensor(op, t)->name);
+        strcat(has, vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL ? "? " : " ");
+    }
+    assert_string_equal(has, tensors);
+    has[0] = 0;
+    for (int32_t a = 0; a < op->nattrs; a++) {
+        strcat(has, vjp_op_attr(op, a)->name);
+        strcat(has, vjp_op_attr(op, a)->required ? "! " : " ");
+    }
+    assert_memory_equal(has, attrs, strlen(attrs));
+}
+
+static void samples_are_of_their_kinds(void **state)
+{
+    (void)state;
+    const char *map = "src diff_dst diff_src ";
+    assert_sample(SAMPLE_MAP, SHAPED_MAP, map, "use_dst ");
+    assert_sample(SAMPLE_NUMBERS, SHAPED_MAP, map, "alpha! beta! ");
+    assert_sample(SAMPLE_SWITCH, SHAPED_MAP, map, "use_dst ");
+    assert_sample(SAMPLE_FOLD, SHAPED_FOLD, "src slope diff_dst diff_src diff_slope? ",
+                  "data_format ");
+    assert_sample(SAMPLE_FORMAT, SHAPED_FOLD, "src slope dst ",
+                  "data_format per_channel_broadcast ");
+    assert_sample(SAMPLE_ROWS, SHAPED_ROW, "diff_dst dst mask? length? diff_src ", "axis ");
+    assert_true(kind_has_sums(vjp_op_find(SAMPLE_FOLD)));
+    assert_string_equal(vjp_op_find(SAMPLE_MAP)->title, SAMPLE_MAP_TITLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_among_the_large_and_busy_problems),
         cmocka_unit_test(operators_and_rows_take_turns),
         cmocka_unit_test(choices_are_those_of_the_enumeration),
+        cmocka_unit_test(samples_are_of_their_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

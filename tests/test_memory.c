@@ -10,6 +10,7 @@
 #include "contexts.h"
 #include "kinds.h"
 #include "refusal.h"
+#include "samples.h"
 #include "trial.h"
 #include "unit.h"
 #include "variants.h"
@@ -47,9 +48,9 @@ static vjp_context_options counted_options(counter *c)
 }
 
 /* Large enough that sums need workspace wherever the library has a use for it. */
-static problem wide_prelu(void)
+static problem wide_fold(void)
 {
-    problem p = problem_start("prelu_backward");
+    problem p = problem_start(SAMPLE_FOLD);
     problem_contiguous(&p, VJP_BF16, VJP_BF16, 2, (int64_t[]){ 5000, 64 }, 1, (int64_t[]){ 64 });
     return p;
 }
@@ -121,7 +122,7 @@ static void runs_of_more_and_fewer_tasks_do_not_call_malloc(void **state)
 #endif
     vjp_context *ctx = context_for_isa("scalar", &options);
     for (int64_t i = 0; i < COUNT_OF(counts); i++) {
-        problem p = problem_start("relu_backward");
+        problem p = problem_start(SAMPLE_MAP);
         problem_contiguous(&p, VJP_F32, VJP_F32, 1, &counts[i], 0, NULL);
         vjp_plan *plan = NULL;
         assert_status(VJP_OK, problem_create(&p, ctx, &plan, NULL), NULL);
@@ -143,7 +144,7 @@ static void the_hook_takes_the_place_of_malloc(void **state)
     (void)state;
     counter c = { 0, 0 };
     vjp_context_options options = counted_options(&c);
-    problem p = wide_prelu();
+    problem p = wide_fold();
     vjp_plan *plan = NULL;
     vjp_context *ctx = NULL;
     if (!ALLOCATIONS_COUNTED)
@@ -161,7 +162,7 @@ static void memory_goes_with_the_last_of_context_and_plans(void **state)
     (void)state;
     counter c = { 0, 0 };
     vjp_context_options options = counted_options(&c);
-    problem p = wide_prelu();
+    problem p = wide_fold();
     vjp_plan *plans[2] = { NULL, NULL };
     vjp_context *ctx = context_for_isa("scalar", &options);
     assert_status(VJP_OK, problem_create(&p, ctx, &plans[0], NULL), NULL);
@@ -184,7 +185,7 @@ static vjp_status compute_without_context(char *reason)
     vjp_tensor tensor;
     const vjp_tensor *tensors[] = { &tensor, &tensor, &tensor };
     assert_status(VJP_OK, vjp_tensor_contiguous(VJP_F32, 1, (int64_t[]){ 8 }, &tensor), NULL);
-    return vjp_compute(NULL, "relu_backward", NULL, 0, tensors, 3, data, outputs, reason,
+    return vjp_compute(NULL, SAMPLE_MAP, NULL, 0, tensors, 3, data, outputs, reason,
                        VJP_REASON_SIZE);
 }
 
@@ -365,7 +366,7 @@ static void workspaces_are_small(void **state)
 static void a_workspace_may_have_any_alignment(void **state)
 {
     (void)state;
-    problem p = wide_prelu();
+    problem p = wide_fold();
     vjp_context *ctx = context_for_isa("scalar", NULL);
     vjp_plan *plan = NULL;
     trial t;

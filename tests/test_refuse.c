@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "refusal.h"
+#include "samples.h"
 #include "unit.h"
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -65,7 +66,8 @@ static void operators_that_do_not_exist(void **state)
     (void)state;
     problem p = refusal_map();
     const vjp_tensor *list[] = { &p.tensors[0], &p.tensors[1], &p.tensors[2] };
-    const char *const names[] = { "", "rel", "relu_backwards", "RELU_BACKWARD", " relu_backward" };
+    const char *const names[] = { "", SAMPLE_MAP_CASE "_", SAMPLE_MAP "s",
+                                  SAMPLE_MAP_CASE "_BACKWARD", (" " SAMPLE_MAP) };
     for (int64_t i = 0; i < COUNT_OF(names); i++)
         arguments_refused((arguments){ refusal_context, names[i], NULL, 0, list, 3 }, VJP_BAD_OP,
                           WORDS(names[i]));

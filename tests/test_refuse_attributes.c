@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "refusal.h"
+#include "samples.h"
 #include "unit.h"
 
-static problem hard_sigmoid(void)
+static problem with_numbers(void)
 {
-    problem p = problem_start("hard_sigmoid_backward");
+    problem p = problem_start(SAMPLE_NUMBERS);
     problem_add_attr(&p, vjp_attr_f32("alpha", 0.2f));
     problem_add_attr(&p, vjp_attr_f32("beta", 0.5f));
     problem_contiguous(&p, VJP_F32, VJP_F32, 1, (int64_t[]){ 9 }, 0, NULL);
@@ -64,15 +65,15 @@ static void attributes_that_are_missing(void **state)
 static void attributes_of_the_wrong_type(void **state)
 {
     (void)state;
-    problem p = refusal_map(), line = hard_sigmoid();
+    problem p = refusal_map(), numbers = with_numbers();
     problem axis = refusal_row(1), format = refusal_fold("NCX", 5);
     with_attr(p, vjp_attr_s64("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_f32("use_dst", 1), WORDS("use_dst"));
     with_attr(p, vjp_attr_str("use_dst", "true"), WORDS("use_dst"));
-    line.attrs[0] = vjp_attr_s64("alpha", 1);
-    refused(&line, VJP_BAD_ATTRIBUTE, WORDS("alpha: expected f64, got s64"));
-    line.attrs[0] = vjp_attr_f64("alpha", 0.2); /* and an F32 one is accepted, too */
-    accepted(line);
+    numbers.attrs[0] = vjp_attr_s64("alpha", 1);
+    refused(&numbers, VJP_BAD_ATTRIBUTE, WORDS("alpha: expected f64, got s64"));
+    numbers.attrs[0] = vjp_attr_f64("alpha", 0.2); /* and an F32 one is accepted, too */
+    accepted(numbers);
     axis.attrs[0] = vjp_attr_f32("axis", 1);
     refused(&axis, VJP_BAD_ATTRIBUTE, WORDS("axis"));
     format.attrs[0] = vjp_attr_bool("data_format", 1);

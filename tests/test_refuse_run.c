@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "refusal.h"
+#include "samples.h"
 #include "unit.h"
 
 enum {
@@ -82,10 +83,10 @@ static void run_accepted(const problem *p, void *const *data)
     vjp_plan_destroy(plan);
 }
 
-/* relu of ROWS x COLUMNS with these row strides for src, diff_dst, diff_src. */
-static problem relu_rows(int64_t src, int64_t diff_dst, int64_t diff_src)
+/* A map of ROWS x COLUMNS with these row strides for src, diff_dst, diff_src. */
+static problem map_rows(int64_t src, int64_t diff_dst, int64_t diff_src)
 {
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ ROWS, COLUMNS }, 0, NULL);
     p.tensors[0].strides[0] = src;
     p.tensors[1].strides[0] = diff_dst;
@@ -141,7 +142,7 @@ static void pointers_between_elements(void **state)
 static void sixteen_bit_data_may_lie_at_any_even_address(void **state)
 {
     (void)state;
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     problem_contiguous(&p, VJP_F16, VJP_F16, 1, (int64_t[]){ 100 }, 0, NULL);
     char *bytes = (char *)buffer;
     void *data[] = { bytes + 2, bytes + 406, bytes + 810 };
@@ -156,7 +157,7 @@ static void an_output_that_overlaps_an_input_partly(void **state)
 {
     (void)state;
     const ptrdiff_t shifts[] = { 1, -1, COLUMNS, -COLUMNS, ROWS * COLUMNS - 1 };
-    problem p = relu_rows(COLUMNS, COLUMNS, COLUMNS);
+    problem p = map_rows(COLUMNS, COLUMNS, COLUMNS);
     float *here = buffer + 1000, *elsewhere = buffer + 2000;
     for (int64_t i = 0; i < COUNT_OF(shifts); i++) {
         void *over_src[] = { here, elsewhere, here + shifts[i] };
@@ -171,7 +172,7 @@ static void an_output_that_overlaps_an_input_partly(void **state)
 static void an_output_in_place_of_any_inputs(void **state)
 {
     (void)state;
-    problem p = relu_rows(COLUMNS, COLUMNS, COLUMNS);
+    problem p = map_rows(COLUMNS, COLUMNS, COLUMNS);
     float *a = buffer, *b = buffer + 1000;
     run_accepted(&p, (void *[]){ a, b, a });
     run_accepted(&p, (void *[]){ a, b, b });
@@ -183,12 +184,12 @@ static void an_output_in_place_of_any_inputs(void **state)
 static void an_output_in_place_with_other_strides(void **state)
 {
     (void)state;
-    problem p = relu_rows(2 * COLUMNS, COLUMNS, COLUMNS);
+    problem p = map_rows(2 * COLUMNS, COLUMNS, COLUMNS);
     float *a = buffer, *b = buffer + 1000;
     run_refused(&p, (void *[]){ a, b, a }, VJP_BAD_ALIAS, WORDS("diff_src", "src"));
-    problem broadcast = relu_rows(0, COLUMNS, COLUMNS);
+    problem broadcast = map_rows(0, COLUMNS, COLUMNS);
     run_refused(&broadcast, (void *[]){ a, b, a }, VJP_BAD_ALIAS, WORDS("diff_src", "src"));
-    problem reversed = relu_rows(-COLUMNS, COLUMNS, COLUMNS);
+    problem reversed = map_rows(-COLUMNS, COLUMNS, COLUMNS);
     run_refused(&reversed, (void *[]){ a + (ROWS - 1) * COLUMNS, b, a }, VJP_BAD_ALIAS,
                 WORDS("diff_src", "src"));
 }
@@ -196,7 +197,7 @@ static void an_output_in_place_with_other_strides(void **state)
 static void an_output_in_place_with_another_dtype(void **state)
 {
     (void)state;
-    problem p = problem_start("softmax_backward");
+    problem p = problem_start(SAMPLE_ROWS);
     problem_contiguous(&p, VJP_BF16, VJP_F32, 2, (int64_t[]){ 4, 8 }, 0, NULL);
     problem_drop_inputs(&p);
     run_refused(&p, (void *[]){ buffer, buffer + 100, NULL, NULL, buffer }, VJP_BAD_ALIAS,
@@ -208,7 +209,7 @@ static void an_output_in_place_with_another_dtype(void **state)
 static void strides_of_dims_of_one_do_not_count_as_other_strides(void **state)
 {
     (void)state;
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     problem_contiguous(&p, VJP_F32, VJP_F32, 3, (int64_t[]){ 1, 5, 1 }, 0, NULL);
     p.tensors[0].strides[0] = 77;
     p.tensors[2].strides[2] = -3;
@@ -218,18 +219,18 @@ static void strides_of_dims_of_one_do_not_count_as_other_strides(void **state)
 static void slices_that_interleave_without_touching(void **state)
 {
     (void)state;
-    problem halves = relu_rows(2 * COLUMNS, 2 * COLUMNS, 2 * COLUMNS);
+    problem halves = map_rows(2 * COLUMNS, 2 * COLUMNS, 2 * COLUMNS);
     run_accepted(&halves, (void *[]){ buffer, buffer + 2000, buffer + COLUMNS });
     run_refused(&halves, (void *[]){ buffer, buffer + 2000, buffer + COLUMNS - 1 }, VJP_BAD_ALIAS,
                 WORDS("diff_src", "src"));
-    problem thirds = relu_rows(3 * COLUMNS, 3 * COLUMNS, 3 * COLUMNS);
+    problem thirds = map_rows(3 * COLUMNS, 3 * COLUMNS, 3 * COLUMNS);
     run_accepted(&thirds, (void *[]){ buffer, buffer + COLUMNS, buffer + 2 * COLUMNS });
 }
 
 static void even_and_odd_columns_do_not_touch(void **state)
 {
     (void)state;
-    problem p = relu_rows(2 * COLUMNS, 2 * COLUMNS, 2 * COLUMNS);
+    problem p = map_rows(2 * COLUMNS, 2 * COLUMNS, 2 * COLUMNS);
     for (int32_t t = 0; t < 3; t++)
         p.tensors[t].strides[1] = 2;
     run_accepted(&p, (void *[]){ buffer, buffer + 2000, buffer + 1 });
@@ -240,7 +241,7 @@ static void even_and_odd_columns_do_not_touch(void **state)
 static void an_output_that_may_overlap_for_all_that_is_known(void **state)
 {
     (void)state;
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 500, 1000 }, 0, NULL);
     for (int32_t t = 0; t < 3; t++)
         memcpy(p.tensors[t].strides, (int64_t[]){ 1013, 1009 }, 2 * sizeof(int64_t));
@@ -253,7 +254,7 @@ static void an_output_that_may_overlap_for_all_that_is_known(void **state)
 
 /* ---- two outputs -------------------------------------------------------------------------- */
 
-static void the_outputs_of_prelu_may_not_overlap(void **state)
+static void the_outputs_of_a_fold_may_not_overlap(void **state)
 {
     (void)state;
     problem p = accepted(refusal_fold("NCX", 5));
@@ -281,7 +282,7 @@ static vjp_plan *plan_with_workspace(int32_t *ninputs)
     const int64_t shapes[][2] = {
         { 1 << 14, 64 }, { 64, 1 << 14 }, { 1, 1 << 20 }, { 1 << 20, 3 }, { 300, 301 }
     };
-    const char *const ops[] = { "prelu_backward", "softmax_backward" };
+    const char *const ops[] = { SAMPLE_FOLD, SAMPLE_ROWS };
     for (int64_t i = 0; i < COUNT_OF(ops); i++)
         for (int64_t s = 0; s < COUNT_OF(shapes); s++)
             for (int rule = 0; rule < 3; rule++) {
@@ -339,18 +340,19 @@ static void compute_refuses_as_create_and_run_do(void **state)
     fill_buffer(buffer);
     memcpy(before, buffer, sizeof before);
     assert_status(VJP_BAD_ALIAS,
-                  vjp_compute(refusal_context, "relu_backward", NULL, 0, list, 3, inputs, outputs,
+                  vjp_compute(refusal_context, SAMPLE_MAP, NULL, 0, list, 3, inputs, outputs,
                               reason, sizeof reason),
                   reason);
     check_reason(reason, WORDS("diff_src", "src"));
     assert_status(
         VJP_BAD_OP,
-        vjp_compute(NULL, "rel", NULL, 0, list, 3, inputs, outputs, reason, sizeof reason), reason);
-    check_reason(reason, WORDS("rel"));
-    assert_status(VJP_BAD_ARGUMENT,
-                  vjp_compute(NULL, "relu_backward", NULL, 0, list, 3, NULL, outputs, reason,
-                              sizeof reason),
-                  reason);
+        vjp_compute(NULL, "dropout", NULL, 0, list, 3, inputs, outputs, reason, sizeof reason),
+        reason);
+    check_reason(reason, WORDS("dropout"));
+    assert_status(
+        VJP_BAD_ARGUMENT,
+        vjp_compute(NULL, SAMPLE_MAP, NULL, 0, list, 3, NULL, outputs, reason, sizeof reason),
+        reason);
     assert_memory_equal(buffer, before, sizeof before);
 }
 
@@ -368,7 +370,7 @@ int main(void)
         cmocka_unit_test(slices_that_interleave_without_touching),
         cmocka_unit_test(even_and_odd_columns_do_not_touch),
         cmocka_unit_test(an_output_that_may_overlap_for_all_that_is_known),
-        cmocka_unit_test(the_outputs_of_prelu_may_not_overlap),
+        cmocka_unit_test(the_outputs_of_a_fold_may_not_overlap),
         cmocka_unit_test(workspaces_missing_or_too_small),
         cmocka_unit_test(compute_refuses_as_create_and_run_do),
     };

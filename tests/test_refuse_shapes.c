@@ -3,6 +3,7 @@
  * neighbours that it accepts.
  */
 #include "refusal.h"
+#include "samples.h"
 #include "unit.h"
 
 /* reshaped - give one tensor a dense layout of this shape. */
@@ -78,7 +79,7 @@ static void shapes_that_differ(void **state)
 
 /* ---- slopes ------------------------------------------------------------------------------- */
 
-/* slopes_of - prelu of (2, 5, 7) with slope and diff_slope of this shape. */
+/* slopes_of - a fold of (2, 5, 7) with slope and diff_slope of this shape. */
 static problem slopes_of(const char *format, int32_t ndim, const int64_t *shape)
 {
     problem p = refusal_fold(format, 1);
@@ -154,11 +155,11 @@ static void a_diff_slope_unlike_slope(void **state)
 
 /* ---- sizes -------------------------------------------------------------------------------- */
 
-/* sized - relu whose tensors all have this shape; strides as given for the inputs and the same,
+/* sized - a map whose tensors all have this shape; strides as given for the inputs and the same,
  * or dense where they are NULL. */
 static problem sized(vjp_dtype dtype, int32_t ndim, const int64_t *shape, const int64_t *strides)
 {
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     for (int32_t t = 0; t < 3; t++) {
         vjp_tensor *tensor = &p.tensors[t];
         int64_t step = 1;
@@ -290,7 +291,7 @@ static void a_slope_along_the_last_dim_in_any_format(void **state)
     (void)state;
     const int64_t shape[] = { 2, 5, 7 }, last = 7, channels = 5;
     for (int per_channel = 0; per_channel < 2; per_channel++) {
-        problem p = problem_start("prelu");
+        problem p = problem_start(SAMPLE_FORMAT);
         problem_add_attr(&p, vjp_attr_str("data_format", "NCX"));
         problem_add_attr(&p, vjp_attr_bool("per_channel_broadcast", per_channel));
         problem_contiguous(&p, VJP_F32, VJP_F32, 3, shape, 1, per_channel ? &channels : &last);

@@ -11,6 +11,7 @@
 #include "contexts.h"
 #include "kinds.h"
 #include "parallel_fors.h"
+#include "samples.h"
 #include "shaped.h"
 #include "trial.h"
 #include "unit.h"
@@ -221,7 +222,7 @@ static void same_bits_in_any_floating_point_mode(void **state)
 static void same_constants_in_any_floating_point_mode(void **state)
 {
     (void)state;
-    problem p = problem_start("hard_sigmoid_backward");
+    problem p = problem_start(SAMPLE_NUMBERS);
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     trial t;
     problem_add_attr(&p, vjp_attr_f64("alpha", 0.1));
@@ -241,7 +242,7 @@ static int64_t tasks_of(int64_t elements, int32_t num_threads)
 {
     vjp_context_options options = VJP_CONTEXT_DEFAULTS;
     pthread_team team = { 2, TASKS_FORWARD, fpmode_at(0), 0 };
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     trial t;
     options.num_threads = num_threads;
     options.parallel_for = pthread_team_run;
@@ -267,7 +268,7 @@ static void small_work_and_one_thread_stay_with_the_caller(void **state)
 {
     (void)state;
     assert_int_equal(tasks_of(100, 4), 0);
-    assert_int_equal(tasks_of((512 << 10) / 12, 4), 0); /* relu_backward in f32: 12 bytes each */
+    assert_int_equal(tasks_of((512 << 10) / 12, 4), 0); /* 12 bytes each */
     assert_int_equal(tasks_of((512 << 10) / 12 + 1, 4), 2);
     assert_int_equal(tasks_of(4 << 20, 1), 0);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu/fold.c"
+#include "samples.h"
 #include "unit.h"
 
 enum {
@@ -185,7 +186,7 @@ static void every_fold_leaves_enough_of_its_bound(void **state)
 /* ---- plans -------------------------------------------------------------------------------- */
 
 /* The kernels of a fold, counting: sum i of row r is at [i * rows + r], of column c at [i * n + c].
- * prelu_backward has one sum. */
+ * The fold has one sum. */
 static void count_along(const vjpi_tile *tile)
 {
     float *sums = tile->sums;
@@ -230,7 +231,7 @@ static vjp_tensor tensor_of(const int64_t *shape, const int64_t *strides, int32_
     return made;
 }
 
-/* The greatest depth of the sums of prelu_backward, as its plan adds them. */
+/* The greatest depth of the sums of a fold, as its plan adds them. */
 static float plan_depth(vjp_context *ctx, const layout *l, int64_t *terms)
 {
     vjp_tensor data = tensor_of(l->shape, l->strides, l->ndim);
@@ -239,7 +240,7 @@ static float plan_depth(vjp_context *ctx, const layout *l, int64_t *terms)
     const vjpi_reason unsaid = { NULL, 0 };
     vjpi_call call;
     size_t workspace_size;
-    assert_int_equal(VJP_OK, vjpi_check("prelu_backward", NULL, 0, tensors, 5, &call, unsaid));
+    assert_int_equal(VJP_OK, vjpi_check(SAMPLE_FOLD, NULL, 0, tensors, 5, &call, unsaid));
     vjpi_cpu_plan *plan = unit_malloc(sizeof(*plan));
     memset(plan, 0, sizeof(*plan));
     assert_int_equal(VJP_OK, vjpi_backend_cpu.prepare(ctx, &call, plan, &workspace_size, unsaid));
@@ -331,8 +332,8 @@ static void probe_line(vjp_context *ctx, int64_t n)
     vjp_tensor data = tensor_of(shape, NULL, 1), slope = tensor_of(one, NULL, 1);
     const vjp_tensor *tensors[] = { &data, &slope, &data, &data, &slope };
     probe p = { .slope = 1 };
-    assert_int_equal(VJP_OK, vjp_plan_create(ctx, "prelu_backward", NULL, 0, tensors, 5, &p.plan,
-                                             NULL, 0));
+    assert_int_equal(VJP_OK,
+                     vjp_plan_create(ctx, SAMPLE_FOLD, NULL, 0, tensors, 5, &p.plan, NULL, 0));
     p.workspace_size = vjp_plan_workspace_size(p.plan);
     p.workspace = unit_malloc(p.workspace_size + 1);
     p.src = unit_malloc((size_t)n * sizeof(float));

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <sched.h>
 
+#include "samples.h"
 #include "trial.h"
 #include "unit.h"
 
@@ -81,7 +82,7 @@ static int32_t living_threads(void)
  * before it may live on. */
 static void check_run(int32_t num_threads)
 {
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     vjp_context *ctx = context_of(num_threads, NULL);
     int32_t team = vjp_context_threads(ctx);
     trial t;

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "samples.h"
 #include "vjp/vjp.h"
 
 enum {
@@ -37,7 +38,7 @@ static void *symbol(void *library, const char *name)
 }
 
 /* Large enough that OpenMP's threads wake up. */
-static void run_relu(void *library)
+static void run_map(void *library)
 {
     contiguous_function contiguous;
     compute_function compute;
@@ -49,7 +50,7 @@ static void run_relu(void *library)
     const void *inputs[] = { src, diff_dst };
     void *outputs[] = { diff_src };
     assert_int_equal(contiguous(VJP_F32, 1, shape, &tensor), VJP_OK);
-    assert_int_equal(compute(NULL, "relu_backward", NULL, 0, tensors, 3, inputs, outputs, NULL, 0),
+    assert_int_equal(compute(NULL, SAMPLE_MAP, NULL, 0, tensors, 3, inputs, outputs, NULL, 0),
                      VJP_OK);
     for (int i = 0; i < COUNT; i++)
         if (diff_src[i] != (src[i] > 0 ? diff_dst[i] : 0))
@@ -96,7 +97,7 @@ static void opened_used_and_closed_again_and_again(void **state)
         void *opened = dlopen(tested->path, RTLD_NOW | RTLD_LOCAL);
         if (opened == NULL)
             fail_msg("%s", dlerror());
-        run_relu(opened);
+        run_map(opened);
         if (tested->use)
             tested->use(opened);
         dlclose(opened);

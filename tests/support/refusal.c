@@ -7,6 +7,7 @@
 
 #include "cases.h"
 #include "kinds.h"
+#include "samples.h"
 #include "unit.h"
 #include "variants.h"
 
@@ -81,7 +82,7 @@ problem refusal_map(void)
 
 problem refusal_row(int64_t axis)
 {
-    problem p = problem_start("softmax_backward");
+    problem p = problem_start(SAMPLE_ROWS);
     problem_add_attr(&p, vjp_attr_s64("axis", axis));
     problem_contiguous(&p, VJP_F32, VJP_F32, 2, (int64_t[]){ 2, 5 }, 0, NULL);
     problem_drop_inputs(&p);

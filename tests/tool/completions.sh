@@ -5,6 +5,7 @@
 # a shell that is not here is skipped.
 set -eu
 folder=$1
+samples=$(cd "$(dirname "$0")/../support" && pwd)/samples.h
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 ln -s "$2" "$made/vjp"
@@ -12,6 +13,12 @@ PATH=$made:$PATH
 cd "$made"
 touch input.npy
 failed=0
+
+# sample KIND - the name of an operator of that kind.
+sample() {
+    sed -n "s/^#define SAMPLE_$1 \"\(.*\)\"$/\1/p" "$samples"
+}
+map=$(sample MAP) fold=$(sample FOLD) rows=$(sample ROWS)
 
 # offers SHELL LINE WORD... - what the shell offers for a line has each word; with a ! before it, it
 # has not.
@@ -66,14 +73,14 @@ for shell in bash fish zsh; do
     offers "$shell" "vjp " info ops run check bench help
     offers "$shell" "vjp r" run '!ops'
     offers "$shell" "vjp help b" bench
-    offers "$shell" "vjp ops r" relu_backward '!softmax_backward'
-    offers "$shell" "vjp run s" softmax_backward sigmoid_backward
+    offers "$shell" "vjp ops ${map%??}" "$map" "!$rows"
+    offers "$shell" "vjp run ${rows%??}" "$rows" "!$map"
     offers "$shell" "vjp run --t" --threads
-    offers "$shell" "vjp run relu_backward --" --src --diff_dst --diff_src --use_dst --force '!--slope'
-    offers "$shell" "vjp run prelu_backward --src x --sl" --slope
-    offers "$shell" "vjp run relu_backward --src in" input.npy
+    offers "$shell" "vjp run $map --" --src --diff_dst --diff_src --use_dst --force '!--slope'
+    offers "$shell" "vjp run $fold --src x --sl" --slope
+    offers "$shell" "vjp run $map --src in" input.npy
     offers "$shell" "vjp bench --sh" --shape
-    offers "$shell" "vjp bench --op h" hard_sigmoid_backward
+    offers "$shell" "vjp bench --op ${fold%??}" "$fold"
     offers "$shell" "vjp bench --json in" input.npy
 done
 exit $failed

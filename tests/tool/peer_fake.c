@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_fake.c - a peer for the tests of `vjp bench --peers`: ReLU from src, right in f32, right in
+/* peer_fake.c - a peer for the tests of `vjp bench --peers`: a map, right in f32, right in
  * f64 but in memory of its own; in bf16 it leaves out the first element; it refuses f16, with a
  * reason that needs escaping in JSON and HTML. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "peers/peer.h"
+#include "samples.h"
 
 static const peer_host *host;
 static peer_task given;
@@ -15,7 +16,7 @@ static int64_t count;
 static void *open_job(const peer_task *task, char reason[PEER_REASON_SIZE])
 {
     vjp_dtype dtype = task->tensors[0].dtype;
-    if (strcmp(task->op->name, "relu_backward") != 0 || peer_attr(task, "use_dst").value.b ||
+    if (strcmp(task->op->name, SAMPLE_MAP) != 0 || peer_attr(task, "use_dst").value.b ||
         dtype == VJP_F16) {
         snprintf(reason, PEER_REASON_SIZE, "has no \"f16\"\\ \nat all");
         return NULL;

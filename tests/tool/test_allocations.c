@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "allocations.h"
+#include "samples.h"
 #include "support.h"
 #include "tool.h"
 
@@ -59,8 +60,9 @@ static bool is_old(void)
 
 static bool run_command(void *arg)
 {
-    char *words[] = { "relu_backward", "--src",      "-",       "--diff_dst",
-                      "askew.npy",     "--diff_src", "link.npy" };
+    char *words[] = {
+        SAMPLE_MAP, "--src", "-", "--diff_dst", "askew.npy", "--diff_src", "link.npy"
+    };
     arguments args;
     struct stat link;
     FILE *screen = stderr;

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "samples.h"
 #include "support.h"
 
-#define ONE_CASE "bench", "--op", "relu_backward", "--dtype", "f32", "--shape", "4096"
-#define TWO_CASES "bench", "--op", "relu_backward", "--dtype", "f32", "--shape", "4096,65536"
+#define ONE_CASE "bench", "--op", SAMPLE_MAP, "--dtype", "f32", "--shape", "4096"
+#define TWO_CASES "bench", "--op", SAMPLE_MAP, "--dtype", "f32", "--shape", "4096,65536"
 
 /* The text after "key": in a line of JSON. */
 static const char *value_of(const char *line, const char *key)
@@ -37,8 +38,8 @@ static void a_case_becomes_a_line_of_json(void **state)
 {
     (void)state;
     static const char *const words[][2] = {
-        { "who", "vjp" },    { "op", "relu_backward" }, { "dtype", "f32" },
-        { "shape", "4096" }, { "layout", "plain" },     { "device", "cpu" },
+        { "who", "vjp" },    { "op", SAMPLE_MAP },  { "dtype", "f32" },
+        { "shape", "4096" }, { "layout", "plain" }, { "device", "cpu" },
     };
     size_t size;
     folder_clear();
@@ -76,7 +77,7 @@ static void a_page_shows_every_line_of_the_file(void **state)
 {
     (void)state;
     static const char peer[] =
-        "{\"who\": \"a < b & c\", \"op\": \"relu_backward\", \"case\": \"relu\", "
+        "{\"who\": \"a < b & c\", \"op\": \"" SAMPLE_MAP "\", \"case\": \"" SAMPLE_MAP_CASE "\", "
         "\"dtype\": \"f32\", \"shape\": \"4096\", \"device\": \"cpu\", \"threads\": 1, "
         "\"median_ns\": 1000, \"gbps\": 49.25}\n"
         "this line is not JSON\n";
@@ -129,8 +130,8 @@ static void a_page_stays_until_there_is_another(void **state)
     assert_says(tool(ARGS("bench", "--op", "dropout", "--html", "out.html")), 2,
                 "there is no operator dropout");
     assert_page(old);
-    assert_says(tool(ARGS("bench", "--op", "softmax, rows of 8192", "--dtype", "f32", "--html",
-                          "out.html")),
+    assert_says(tool(ARGS("bench", "--op", SAMPLE_ROWS_CASE ", rows of 8192", "--dtype", "f32",
+                          "--html", "out.html")),
                 1, "no case has this");
     assert_page(old);
     assert_says(tool(ARGS(ONE_CASE, "--json", "no/such.json", "--html", "out.html")), 1,
@@ -186,12 +187,12 @@ static void sets_have_cases_of_their_own(void **state)
 {
     (void)state;
     folder_clear();
-    assert_says(tool(ARGS("bench", "--set", "growth", "--op", "relu_backward", "--shape", "64",
+    assert_says(tool(ARGS("bench", "--set", "growth", "--op", SAMPLE_MAP, "--shape", "64",
                           "--seconds", "0", "--json", "out.json")),
                 0, NULL);
     assert_layouts(ARGS("plain"));
     folder_clear();
-    assert_says(tool(ARGS("bench", "--set", "cliffs", "--op", "softmax", "--shape", "64x1023",
+    assert_says(tool(ARGS("bench", "--set", "cliffs", "--op", SAMPLE_ROWS, "--shape", "64x1023",
                           "--dtype", "bf16", "--seconds", "0", "--json", "out.json")),
                 0, NULL);
     assert_layouts(ARGS("plain", "off by one element", "subnormal numbers"));
@@ -239,8 +240,10 @@ static void a_terminal_has_a_bar_and_a_pipe_has_none(void **state)
 {
     (void)state;
     char *text = on_a_terminal(ARGS(TWO_CASES));
-    const char *first = strstr(text, "] 0 of 2  relu f32 4096"), *gone = strstr(text, "\r\033[K");
-    const char *second = strstr(text, "[###############...............] 1 of 2  relu f32 65536");
+    const char *first = strstr(text, "] 0 of 2  " SAMPLE_MAP_CASE " f32 4096"),
+               *gone = strstr(text, "\r\033[K");
+    const char *second =
+        strstr(text, "[###############...............] 1 of 2  " SAMPLE_MAP_CASE " f32 65536");
     assert_true(first && gone && second && first < gone && gone < second);
     free(text);
     assert_null(strstr(tool(ARGS(TWO_CASES)).out, " of 2 "));
@@ -265,12 +268,13 @@ static void any_shape_is_measured(void **state)
     }
     assert_true(*line == 0);
     free(lines);
-    outcome got = tool(ARGS("bench", "--op", "ReLUBackward", "--dtype", "f32", "--shape",
+    outcome got = tool(ARGS("bench", "--op", SAMPLE_MAP_TITLE, "--dtype", "f32", "--shape",
                             "1x2x3x4x5x1x1x1x1x1x1x1,4096", "--seconds", "0"));
     assert_says(got, 0, NULL);
-    assert_non_null(strstr(got.out, "\nrelu_backward              f32   1x2x3x4x5x1x1x1x1x1x1x1 "));
-    assert_non_null(strstr(got.out, "\nrelu                       f32   4096 "));
-    assert_null(strstr(got.out, "\nrelu_backward              f32   4096 "));
+    assert_non_null(
+        strstr(got.out, "\n" SAMPLE_MAP "              f32   1x2x3x4x5x1x1x1x1x1x1x1 "));
+    assert_non_null(strstr(got.out, "\n" SAMPLE_MAP_CASE "                       f32   4096 "));
+    assert_null(strstr(got.out, "\n" SAMPLE_MAP "              f32   4096 "));
 }
 
 /* Nothing is measured, and the file stays. */
@@ -309,7 +313,7 @@ static void wrong_options_are_refused(void **state)
     for (int i = 0; i < COUNT_OF(no_shapes); i++)
         assert_says(tool(ARGS("bench", "--shape", no_shapes[i])), 2,
                     "is no shape such as 65536x1024");
-    assert_says(tool(ARGS("bench", "--op", "softmxa")), 2, "did you mean softmax?");
+    assert_says(tool(ARGS("bench", "--op", SAMPLE_MAP "s")), 2, "did you mean " SAMPLE_MAP "?");
     assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1,
                 "--html: no/such/folder: No such file or directory");
 }

@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "dtypes.h"
+#include "samples.h"
 #include "unit.h"
 
 /* The first case of that name in the set "cliffs". */
@@ -80,16 +81,16 @@ static void subnormal_numbers_are_subnormal(void **state)
 {
     (void)state;
     double limit = 0x1p-14 - 0x1p-24;
-    assert_numbers("softmax, rows", TWIST_DENORMALS, "dst", -limit, limit);
-    assert_numbers("softmax, rows", TWIST_DENORMALS, "diff_dst", -limit, limit);
-    assert_numbers("softmax, rows", TWIST_NONE, "dst", -16, 16);
+    assert_numbers(SAMPLE_ROWS_CASE ", rows", TWIST_DENORMALS, "dst", -limit, limit);
+    assert_numbers(SAMPLE_ROWS_CASE ", rows", TWIST_DENORMALS, "diff_dst", -limit, limit);
+    assert_numbers(SAMPLE_ROWS_CASE ", rows", TWIST_NONE, "dst", -16, 16);
 }
 
 /* Its sums neither cancel nor leave the range of f16. */
 static void gradients_beside_a_slope_are_positive_and_small(void **state)
 {
     (void)state;
-    assert_numbers("prelu NXC", TWIST_NONE, "diff_dst", -0x1p-11, 0x1p-9);
+    assert_numbers(SAMPLE_FOLD_CASE " NXC", TWIST_NONE, "diff_dst", -0x1p-11, 0x1p-9);
 }
 
 static void a_twist_moves_every_tensor_by_one_element(void **state)
@@ -98,7 +99,7 @@ static void a_twist_moves_every_tensor_by_one_element(void **state)
     for (int twist = 0; twist < BENCH_TWISTS; twist++) {
         vjp_context *ctx;
         memory where;
-        load l = load_of("prelu NXC", (bench_twist)twist, &ctx, &where);
+        load l = load_of(SAMPLE_FOLD_CASE " NXC", (bench_twist)twist, &ctx, &where);
         for (int32_t i = 0; i < l.p.ntensors; i++)
             assert_int_equal((uintptr_t)load_buffer(&l, i) % 256, twist == TWIST_OFFSET ? 2 : 0);
         load_close(&l);
@@ -111,12 +112,12 @@ static void broadcast_bytes_count_once(void **state)
     (void)state;
     vjp_context *ctx;
     memory where;
-    load l = load_of("relu", TWIST_NONE, &ctx, &where);
+    load l = load_of(SAMPLE_MAP_CASE, TWIST_NONE, &ctx, &where);
     assert_true(l.bytes == 3.0 * 2 * (1 << 16));
     load_close(&l);
 
     char reason[VJP_REASON_SIZE] = "";
-    bench_problem of = cliff_named("relu");
+    bench_problem of = cliff_named(SAMPLE_MAP_CASE);
     named_lay_out(&of.p, NAMED_BROADCAST);
     assert_true(load_open(&l, &where, ctx, &of.p, TWIST_NONE, 0, reason));
     assert_true(l.bytes == 2.0 * 2 * (1 << 16) + 2);

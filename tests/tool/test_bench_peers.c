@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "samples.h"
 #include "support.h"
 
-#define RELU "bench", "--op", "relu_backward", "--shape", "4096", "--seconds", "0"
+#define BENCH_MAP "bench", "--op", SAMPLE_MAP, "--shape", "4096", "--seconds", "0"
 
 /* The first line of a file that has all three words, cut out of the text; fails without one. */
 static char *line_with(char *text, const char *a, const char *b, const char *c)
@@ -49,7 +50,7 @@ static void a_peer_has_lines_that_say_what_became_of_it(void **state)
 {
     (void)state;
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--peers", "--json", "out.json")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--peers", "--json", "out.json")), 0, NULL);
     assert_line("f32", "\"over_vjp\": ", "note");
     assert_line("f64", "\"median_ns\": ", "note");
     assert_line("bf16", "\"note\": \"differs from vjp\"", "refuses");
@@ -61,7 +62,7 @@ static void the_line_of_vjp_is_the_last_of_a_case(void **state)
 {
     (void)state;
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--peers", "--json", "out.json")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--peers", "--json", "out.json")), 0, NULL);
     char *text = lines();
     const char *peer = strstr(text, "\"who\": \"fake 1.2\"");
     const char *ours = strstr(text, "\"who\": \"vjp\"");
@@ -75,7 +76,7 @@ static void the_table_marks_wrong_results_and_refusals(void **state)
 {
     (void)state;
     peers_are_there();
-    outcome got = tool(ARGS(RELU, "--peers"));
+    outcome got = tool(ARGS(BENCH_MAP, "--peers"));
     assert_says(got, 0, NULL);
     char *copy = strdup(got.out);
     assert_non_null(strstr(copy, "beside fake 1.2"));
@@ -90,7 +91,7 @@ static void the_page_shows_both(void **state)
     (void)state;
     size_t size;
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--peers", "--html", "out.html")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--peers", "--html", "out.html")), 0, NULL);
     char *page = file_read("out.html", &size);
     assert_non_null(strstr(page, "fake 1.2"));
     assert_non_null(strstr(page, ">refuses: has no f16 </text>")); /* in place of a bar */
@@ -104,19 +105,21 @@ static void a_run_can_be_resumed(void **state)
 {
     (void)state;
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--json", "out.json")), 0, NULL);
     char *alone = lines();
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
     char *again = lines();
     assert_string_equal(alone, again);
     assert_says(tool(ARGS("bench", "--op", "dropout", "--json", "out.json", "--resume")), 2,
                 "there is no operator dropout");
-    assert_says(tool(ARGS(RELU, "--peers", "--json", "out.json", "--resume", "--dtype", "f32")), 0,
-                NULL);
+    assert_says(
+        tool(ARGS(BENCH_MAP, "--peers", "--json", "out.json", "--resume", "--dtype", "f32")), 0,
+        NULL);
     char *beside = lines(); /* the peer was missing */
     assert_true(strlen(beside) > strlen(again));
-    assert_says(tool(ARGS(RELU, "--peers", "--json", "out.json", "--resume", "--dtype", "f32")), 0,
-                NULL);
+    assert_says(
+        tool(ARGS(BENCH_MAP, "--peers", "--json", "out.json", "--resume", "--dtype", "f32")), 0,
+        NULL);
     char *last = lines();
     assert_string_equal(beside, last);
     free(alone);
@@ -131,15 +134,15 @@ static void a_line_that_was_cut_off_is_measured_again(void **state)
     (void)state;
     size_t size;
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--json", "out.json")), 0, NULL);
     char *whole = file_read("out.json", &size);
     file_write("out.json", whole, size - 10);
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
     char *again = lines(); /* and what was left of it is gone */
     for (const char *at = again; *at; at = strchr(at, '\n') + 1)
         assert_memory_equal(strchr(at, '\n') - 1, "}\n", 2);
     assert_non_null(strstr(again, "{\"who\": \"vjp\""));
-    assert_says(tool(ARGS(RELU, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
+    assert_says(tool(ARGS(BENCH_MAP, "--dtype", "f32", "--json", "out.json", "--resume")), 0, NULL);
     char *last = lines();
     assert_string_equal(again, last);
     free(whole);
@@ -152,12 +155,12 @@ static void who_has_no_peers_is_told_how_to_get_them(void **state)
     (void)state;
     peers_are_there();
     setenv("VJP_PEERS", ".", 1);
-    assert_says(tool(ARGS(RELU, "--peers")), 1, "make peers");
+    assert_says(tool(ARGS(BENCH_MAP, "--peers")), 1, "make peers");
     peers_are_there();
     setenv("FAKE_PEER_IS_MISSING", "1", 1);
-    assert_says(tool(ARGS(RELU, "--peers")), 1, "it is not here");
+    assert_says(tool(ARGS(BENCH_MAP, "--peers")), 1, "it is not here");
     peers_are_there();
-    assert_says(tool(ARGS(RELU, "--peers", "--device", "cuda")), 2, "--peers is for the CPU");
+    assert_says(tool(ARGS(BENCH_MAP, "--peers", "--device", "cuda")), 2, "--peers is for the CPU");
 }
 
 int main(void)

@@ -63,11 +63,12 @@ static void a_legend_is_not_cut_off(void **state)
     (void)state;
     static const char name[] = "a name as long as names are";
     static chart c = { .title = "title", .unit = "x" };
+    const char *section = NULL;
     FILE *file = tmpfile();
     assert_non_null(file);
     chart_add(&c, name, false, 1, 1);
     chart_add(&c, name, false, 2, 2);
-    chart_file(file, &c);
+    chart_write(file, &c, &section);
     char *page = text_of(file);
     assert_true(attribute_of(page, name, " x='") + LETTER * (double)strlen(name) <= CHART_WIDTH);
     free(page);
@@ -121,6 +122,27 @@ static char *plot_of(const vjp_op_info *op)
     assert_non_null(file);
     plot_write(file, op);
     return text_of(file);
+}
+
+/* The text that begins at `at` ends within the picture, or is centred or ends at its x. */
+static bool fits(const char *at)
+{
+    const char *words = strchr(at, '>') + 1, *anchor = strstr(at, "text-anchor");
+    double x = strtod(strstr(at, " x='") + strlen(" x='"), NULL);
+    return (anchor && anchor < words) ||
+           x + LETTER * (double)strcspn(words, "<") <= CHART_FILE_WIDTH;
+}
+
+static void plots_show_their_text_in_full(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        char *page = plot_of(vjp_op_at(i));
+        for (const char *at = page; (at = strstr(at, "<text ")) != NULL; at++)
+            if (!fits(at))
+                fail_msg("%s: cut off: %.80s", vjp_op_at(i)->name, at);
+        free(page);
+    }
 }
 
 /* A pole would take the frame with it. */
@@ -275,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_label_is_not_cut_off),
         cmocka_unit_test(a_long_reason_is_shortened),
         cmocka_unit_test(a_mark_does_not_run_through_a_figure),
+        cmocka_unit_test(plots_show_their_text_in_full),
         cmocka_unit_test(plots_have_only_finite_coordinates),
         cmocka_unit_test(steep_curves_are_drawn),
         cmocka_unit_test(an_infinite_value_is_a_gap),

@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "samples.h"
 #include "support.h"
 
 #define INPUTS "--src", "x.npy", "--diff_dst", "g.npy"
-#define RELU "run", "relu_backward"
-#define PRELU "run", "prelu_backward", INPUTS, "--slope", "w.npy"
+#define RUN_MAP "run", SAMPLE_MAP
+#define RUN_FOLD "run", SAMPLE_FOLD, INPUTS, "--slope", "w.npy"
 
 enum {
     COUNT = 100000, /* more than a pipe holds */
@@ -48,7 +49,7 @@ static void assert_untouched(void)
     assert_int_equal(folder_count(), PREPARED);
 }
 
-/* The bytes of a .npy file are relu's gradient of x and g. */
+/* The bytes of a .npy file are the map's gradient of x and g. */
 static void assert_gradient(const char *file, size_t size)
 {
     float value;
@@ -77,7 +78,7 @@ static void an_output_is_replaced(void **state)
     struct stat before, after;
     assert_int_equal(chmod("d.npy", 0640), 0);
     assert_int_equal(stat("d.npy", &before), 0);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "d.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "d.npy")), 0, NULL);
     assert_gradient_in("d.npy");
     assert_int_equal(stat("d.npy", &after), 0);
     assert_int_equal(after.st_mode, before.st_mode);
@@ -90,7 +91,7 @@ static void a_new_output_has_ordinary_permissions(void **state)
     (void)state;
     struct stat status;
     mode_t mask = umask(027);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "./new.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "./new.npy")), 0, NULL);
     umask(mask);
     assert_gradient_in("new.npy");
     assert_int_equal(stat("new.npy", &status), 0);
@@ -101,7 +102,7 @@ static void a_new_output_has_ordinary_permissions(void **state)
 static void an_output_may_be_an_input(void **state)
 {
     (void)state;
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "g.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "g.npy")), 0, NULL);
     assert_gradient_in("g.npy");
 }
 
@@ -110,7 +111,7 @@ static void a_link_is_followed(void **state)
     (void)state;
     struct stat status;
     assert_int_equal(symlink("d.npy", "link.npy"), 0);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "link.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "link.npy")), 0, NULL);
     assert_gradient_in("d.npy");
     assert_int_equal(lstat("link.npy", &status), 0);
     assert_true(S_ISLNK(status.st_mode));
@@ -122,7 +123,7 @@ static void a_link_that_leads_nowhere_is_refused(void **state)
     (void)state;
     struct stat status;
     assert_int_equal(symlink("missing.npy", "link.npy"), 0);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "link.npy")), 1,
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "link.npy")), 1,
                 "--diff_src: link.npy: a link to a file that is not there");
     assert_int_equal(lstat("link.npy", &status), 0);
     assert_true(S_ISLNK(status.st_mode));
@@ -135,8 +136,8 @@ static void a_refused_call_leaves_nothing(void **state)
 {
     (void)state;
     numpy_ramp("g.npy", COUNT - 1, 1);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "d.npy")), 1,
-                "relu_backward: diff_dst: dim 0 is 99999, src has 100000");
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "d.npy")), 1,
+                SAMPLE_MAP ": diff_dst: dim 0 is 99999, src has 100000");
     assert_untouched();
 }
 
@@ -144,7 +145,7 @@ static void a_full_disk_leaves_nothing(void **state)
 {
     (void)state;
     const limit small = { RLIMIT_FSIZE, 4096 };
-    assert_says(tool_with(ARGS(RELU, INPUTS, "--diff_src", "d.npy"), NULL, &small), 1,
+    assert_says(tool_with(ARGS(RUN_MAP, INPUTS, "--diff_src", "d.npy"), NULL, &small), 1,
                 "vjp run: --diff_src: d.npy: File too large");
     assert_untouched();
 }
@@ -153,16 +154,16 @@ static void a_full_disk_leaves_nothing(void **state)
 static void a_second_output_that_fails_leaves_nothing(void **state)
 {
     (void)state;
-    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "no/where.npy")), 1,
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "no/where.npy")), 1,
                 "vjp run: --diff_slope: no/where.npy: No such file or directory");
     assert_untouched();
-    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "./d.npy")), 2,
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "./d.npy")), 2,
                 "d.npy is the file of --diff_src too");
     assert_untouched();
-    assert_says(tool(ARGS(PRELU, "--diff_src", "new.npy", "--diff_slope", "./new.npy")), 2,
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "new.npy", "--diff_slope", "./new.npy")), 2,
                 "new.npy is the file of --diff_src too");
     assert_untouched();
-    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "")), 2,
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "")), 2,
                 "vjp run: --diff_slope: the name of its file is empty");
     assert_untouched();
 }
@@ -171,24 +172,24 @@ static void an_optional_output_may_be_left_out(void **state)
 {
     (void)state;
     size_t size, whole;
-    assert_says(tool(ARGS(PRELU, "--diff_src", "both.npy", "--diff_slope", "s.npy")), 0, NULL);
-    assert_says(tool(ARGS(PRELU, "--diff_src", "d.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "both.npy", "--diff_slope", "s.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy")), 0, NULL);
     assert_int_equal(folder_count(), PREPARED + 2);
     char *alone = file_read("d.npy", &size), *both = file_read("both.npy", &whole);
     assert_int_equal(size, whole);
     assert_memory_equal(alone, both, size);
     free(alone);
     free(both);
-    assert_says(tool(ARGS(PRELU, "--diff_slope", "s.npy")), 2,
-                "--diff_src FILE is missing: an output of prelu_backward");
+    assert_says(tool(ARGS(RUN_FOLD, "--diff_slope", "s.npy")), 2,
+                "--diff_src FILE is missing: an output of " SAMPLE_FOLD);
 }
 
 static void what_is_no_file_is_not_replaced(void **state)
 {
     (void)state;
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "/dev/null")), 1,
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "/dev/null")), 1,
                 "--diff_src: /dev/null: not a regular file; - is standard output");
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", ".")), 1,
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", ".")), 1,
                 "--diff_src: .: not a regular file; - is standard output");
     assert_untouched();
 }
@@ -199,10 +200,10 @@ static void a_read_only_file_is_replaced_by_force_alone(void **state)
     (void)state;
     struct stat status;
     assert_int_equal(chmod("d.npy", 0444), 0);
-    assert_says(tool(ARGS(RELU, INPUTS, "--diff_src", "d.npy")), 1,
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--diff_src", "d.npy")), 1,
                 "vjp run: --diff_src: d.npy: read-only; --force replaces it");
     assert_untouched();
-    assert_says(tool(ARGS(RELU, INPUTS, "--force", "--diff_src", "d.npy")), 0, NULL);
+    assert_says(tool(ARGS(RUN_MAP, INPUTS, "--force", "--diff_src", "d.npy")), 0, NULL);
     assert_gradient_in("d.npy");
     assert_int_equal(stat("d.npy", &status), 0);
     assert_int_equal(status.st_mode & 0777, 0444);
@@ -222,7 +223,7 @@ static pid_t start_and_wait_for_output(int pipe_ends[2])
 {
     char byte;
     assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
-    pid_t pid = tool_start(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "-"), -1,
+    pid_t pid = tool_start(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "-"), -1,
                            pipe_ends[1], -1, NULL);
     close(pipe_ends[1]);
     assert_int_equal(read(pipe_ends[0], &byte, 1), 1);
@@ -264,7 +265,7 @@ static void a_full_device_leaves_nothing(void **state)
     FILE *err = tmpfile();
     char text[256] = "";
     assert_true(full >= 0 && err);
-    pid_t pid = tool_start(ARGS(PRELU, "--diff_src", "d.npy", "--diff_slope", "-"), -1, full,
+    pid_t pid = tool_start(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "-"), -1, full,
                            fileno(err), NULL);
     assert_int_equal(tool_wait(pid), 1);
     rewind(err);
@@ -280,7 +281,7 @@ static void a_file_on_standard_output_may_be_limited(void **state)
 {
     (void)state;
     const limit small = { RLIMIT_FSIZE, 4096 };
-    assert_says(tool_with(ARGS(RELU, INPUTS, "--diff_src", "-"), NULL, &small), 1,
+    assert_says(tool_with(ARGS(RUN_MAP, INPUTS, "--diff_src", "-"), NULL, &small), 1,
                 "vjp run: standard output: File too large");
     assert_untouched();
 }
@@ -304,8 +305,9 @@ static void an_input_may_be_a_pipe(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = tool_start(ARGS(RELU, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy"),
-                           ends[0], -1, -1, NULL);
+    pid_t pid =
+        tool_start(ARGS(RUN_MAP, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy"),
+                   ends[0], -1, -1, NULL);
     close(ends[0]);
     feed(ends[1], "x.npy");
     close(ends[1]);
@@ -316,7 +318,7 @@ static void an_input_may_be_a_pipe(void **state)
 static void an_input_may_be_a_file_on_standard_input(void **state)
 {
     (void)state;
-    assert_says(tool_with(ARGS(RELU, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy"),
+    assert_says(tool_with(ARGS(RUN_MAP, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy"),
                           "x.npy", NULL),
                 0, NULL);
     assert_gradient_in("d.npy");
@@ -327,7 +329,7 @@ static void an_input_may_be_a_named_pipe(void **state)
     (void)state;
     assert_int_equal(mkfifo("fifo", 0600), 0);
     pid_t pid =
-        tool_start(ARGS(RELU, "--src", "x.npy", "--diff_dst", "fifo", "--diff_src", "d.npy"), -1,
+        tool_start(ARGS(RUN_MAP, "--src", "x.npy", "--diff_dst", "fifo", "--diff_src", "d.npy"), -1,
                    -1, -1, NULL);
     int fd = open("fifo", O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -340,10 +342,10 @@ static void an_input_may_be_a_named_pipe(void **state)
 static void an_input_pipe_may_break_off(void **state)
 {
     (void)state;
-    assert_says(tool(ARGS(RELU, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy")), 1,
+    assert_says(tool(ARGS(RUN_MAP, "--src", "-", "--diff_dst", "g.npy", "--diff_src", "d.npy")), 1,
                 "vjp run: --src: standard input: the file is empty");
     file_write("cut", "\x93NUMPY\x01\x00\x76\x00{'descr", 17);
-    assert_says(tool_with(ARGS(RELU, "--src", "x.npy", "--diff_dst", "-", "--diff_src", "d.npy"),
+    assert_says(tool_with(ARGS(RUN_MAP, "--src", "x.npy", "--diff_dst", "-", "--diff_src", "d.npy"),
                           "cut", NULL),
                 1, "vjp run: --diff_dst: standard input: the file ends within its header");
     assert_int_equal(unlink("cut"), 0);
@@ -355,7 +357,7 @@ static void an_output_may_be_a_pipe(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = tool_start(ARGS(RELU, INPUTS, "--diff_src", "-"), -1, ends[1], -1, NULL);
+    pid_t pid = tool_start(ARGS(RUN_MAP, INPUTS, "--diff_src", "-"), -1, ends[1], -1, NULL);
     close(ends[1]);
     char *file = unit_malloc(2 * HEAD + COUNT * sizeof(float));
     size_t size = 0;
@@ -380,8 +382,9 @@ static void an_input_cut_short_leaves_nothing(void **state)
     char text[256] = "";
     assert_non_null(err);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = tool_start(ARGS(RELU, "--src", "x.npy", "--diff_dst", "-", "--diff_src", "d.npy"),
-                           ends[0], -1, fileno(err), NULL);
+    pid_t pid =
+        tool_start(ARGS(RUN_MAP, "--src", "x.npy", "--diff_dst", "-", "--diff_src", "d.npy"),
+                   ends[0], -1, fileno(err), NULL);
     close(ends[0]);
     feed(ends[1], "g.npy"); /* more than a pipe holds: once it is written the program reads it */
     assert_int_equal(truncate("x.npy", HEAD), 0);

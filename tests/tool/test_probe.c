@@ -7,6 +7,7 @@
 
 #include "dtypes.h"
 #include "probe.h"
+#include "samples.h"
 #include "unit.h"
 
 enum {
@@ -31,11 +32,11 @@ static int close_context(void **state)
     return 0;
 }
 
-/* A softmax over rows of 100 with gaps between them, run on both sides. */
+/* Rows of 100 with gaps between them, run on both sides. */
 static void open_rows(probe *t, vjp_dtype dtype, uint64_t number)
 {
     const int64_t shape[] = { 7, 100 };
-    problem p = problem_start("softmax_backward");
+    problem p = problem_start(SAMPLE_ROWS);
     problem_contiguous(&p, dtype, dtype, 2, shape, 0, NULL);
     problem_drop_inputs(&p);
     p.tensors[problem_tensor(&p, "diff_src")].strides[0] = 103;
@@ -48,7 +49,7 @@ static void open_rows(probe *t, vjp_dtype dtype, uint64_t number)
 static void open_map(probe *t)
 {
     const int64_t shape[] = { 300 };
-    problem p = problem_start("relu_backward");
+    problem p = problem_start(SAMPLE_MAP);
     problem_contiguous(&p, VJP_F32, VJP_F32, 1, shape, 0, NULL);
     assert_true(probe_open(t, &p, 6, &host, &host));
     assert_true(probe_run(t, &t->reference, ctx, ON_DEFAULT_STREAM, POISON));

@@ -8,6 +8,7 @@
 
 #include "cases.h"
 #include "dtypes.h"
+#include "samples.h"
 #include "support.h"
 #include "trial.h"
 
@@ -254,25 +255,23 @@ static void numbers_are_read_by_their_type(void **state)
     (void)state;
     static const float gate[4] = { 0, 5.5f, 6, 0 };
     static const float from_dst[4] = { -20, 0, 0, -26 };
-    check_values(ARGS("run", "hard_sigmoid_backward", FILES, "--alpha", "0.5", "--beta", "0.25"),
+    check_values(ARGS("run", SAMPLE_NUMBERS, FILES, "--alpha", "0.5", "--beta", "0.25"), gate);
+    check_values(ARGS("run", SAMPLE_NUMBERS, FILES, "--alpha=5e-1", "--beta=-0.25", "--beta=.25"),
                  gate);
-    check_values(ARGS("run", "hard_sigmoid_backward", FILES, "--alpha=5e-1", "--beta=-0.25",
-                      "--beta=.25"),
-                 gate);
-    check_values(ARGS("run", "--alpha", "0x1p-1", "hard_sigmoid_backward", FILES, "--beta",
+    check_values(ARGS("run", "--alpha", "0x1p-1", SAMPLE_NUMBERS, FILES, "--beta",
                       "1e-45"), /* a subnormal, and no error */
                  gate);
-    check_values(ARGS("run", "sigmoid_backward", FILES, "--use_dst", "1"), from_dst);
-    check_values(ARGS("run", "sigmoid_backward", FILES, "--use_dst", "true"), from_dst);
-    check_values(ARGS("run", "relu_backward", FILES, "--use_dst", "0", "--threads", "2"),
+    check_values(ARGS("run", SAMPLE_SWITCH, FILES, "--use_dst", "1"), from_dst);
+    check_values(ARGS("run", SAMPLE_SWITCH, FILES, "--use_dst", "true"), from_dst);
+    check_values(ARGS("run", SAMPLE_MAP, FILES, "--use_dst", "0", "--threads", "2"),
                  (const float[4]){ 0, 0, 12, 13 });
-    check_values(ARGS("run", "relu_backward", FILES, "--use_dst=false", "--threads=0"),
+    check_values(ARGS("run", SAMPLE_MAP, FILES, "--use_dst=false", "--threads=0"),
                  (const float[4]){ 0, 0, 12, 13 });
-    check_values(ARGS("run", "ReLUBackward", "--src", "x.npy", "--diff-dst", "g.npy",
+    check_values(ARGS("run", SAMPLE_MAP_TITLE, "--src", "x.npy", "--diff-dst", "g.npy",
                       "--diff-src=d.npy", "--use-dst=0"),
                  (const float[4]){ 0, 0, 12, 13 });
-    check_values(ARGS("run", "softmax_backward", "--diff_dst", "g.npy", "--dst", "x.npy",
-                      "--diff_src", "d.npy", "--axis", "-1"),
+    check_values(ARGS("run", SAMPLE_ROWS, "--diff_dst", "g.npy", "--dst", "x.npy", "--diff_src",
+                      "d.npy", "--axis", "-1"),
                  (const float[4]){ 18, -0.0f, -16, -30 });
 }
 

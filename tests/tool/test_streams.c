@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "npy.h"
+#include "samples.h"
 #include "support.h"
 
 enum {
@@ -33,16 +34,15 @@ static int prepare(void **state)
     return 0;
 }
 
-#define RELU_TO(d) \
-    "run", "relu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", d
-#define RELU(x, g) "run", "relu_backward", "--src", x, "--diff_dst", g, "--diff_src", "d.npy"
+#define RUN_MAP_TO(d) "run", SAMPLE_MAP, "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", d
+#define RUN_MAP(x, g) "run", SAMPLE_MAP, "--src", x, "--diff_dst", g, "--diff_src", "d.npy"
 
 static void a_stream_that_is_no_npy_file_is_refused_at_once(void **state)
 {
     (void)state;
-    assert_says(tool_with(ARGS(RELU("-", "g.npy")), "/dev/zero", &little), 1,
+    assert_says(tool_with(ARGS(RUN_MAP("-", "g.npy")), "/dev/zero", &little), 1,
                 "vjp run: --src: standard input: not a .npy file");
-    assert_says(tool_with(ARGS(RELU("x.npy", "/dev/zero")), NULL, &little), 1,
+    assert_says(tool_with(ARGS(RUN_MAP("x.npy", "/dev/zero")), NULL, &little), 1,
                 "vjp run: --diff_dst: /dev/zero: not a .npy file");
     assert_int_equal(folder_count(), 2);
 }
@@ -66,7 +66,7 @@ static size_t feed(const char *bytes, size_t size, size_t more, const char *word
     FILE *err = tmpfile();
     assert_non_null(err);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = tool_start(ARGS(RELU("x.npy", "-")), ends[0], -1, fileno(err), &little);
+    pid_t pid = tool_start(ARGS(RUN_MAP("x.npy", "-")), ends[0], -1, fileno(err), &little);
     close(ends[0]);
     size_t poured = pour(ends[1], bytes, size, more);
     close(ends[1]);
@@ -125,7 +125,8 @@ static void a_large_file_takes_little_memory(void **state)
     struct stat status;
     make_sparse("x.npy", count);
     make_sparse("g.npy", count);
-    assert_says(tool_with(ARGS(RELU("x.npy", "g.npy"), "--threads", "1"), NULL, &quarter), 0, NULL);
+    assert_says(tool_with(ARGS(RUN_MAP("x.npy", "g.npy"), "--threads", "1"), NULL, &quarter), 0,
+                NULL);
     assert_int_equal(stat("d.npy", &status), 0);
     assert_int_equal(status.st_size, HEAD + count * (int64_t)sizeof(float));
 }
@@ -156,13 +157,13 @@ static void a_terminal_gets_a_tensor_by_force_alone(void **state)
     char first, text[256] = "";
     FILE *err = tmpfile();
     assert_non_null(err);
-    assert_int_equal(run_on_a_terminal(ARGS(RELU_TO("-")), &first, err), 1);
+    assert_int_equal(run_on_a_terminal(ARGS(RUN_MAP_TO("-")), &first, err), 1);
     assert_int_equal(first, 0);
     rewind(err);
     assert_non_null(fgets(text, sizeof text, err));
     assert_string_equal(text,
                         "vjp run: --diff_src: standard output: a terminal; --force writes to it\n");
-    assert_int_equal(run_on_a_terminal(ARGS(RELU_TO("-"), "--force"), &first, err), 0);
+    assert_int_equal(run_on_a_terminal(ARGS(RUN_MAP_TO("-"), "--force"), &first, err), 0);
     assert_int_equal(first, '\x93');
     fclose(err);
 }

@@ -3,10 +3,12 @@
  * line, which names the argument. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "samples.h"
 #include "support.h"
 
 static void assert_prints(outcome got, const char *words)
@@ -168,6 +170,27 @@ static void info_names_everything_else(void **state)
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
+/* In capitals, with dashes and a letter too many; and with its last letters swapped, unless it is so
+ * short that another may be as close. */
+static void misspelt_operators_are_guessed(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < vjp_op_count(); i++) {
+        const char *name = vjp_op_at(i)->name;
+        char shouted[64], swapped[64], words[128];
+        size_t length = strlen(name);
+        snprintf(shouted, sizeof shouted, "%sS", name);
+        for (size_t c = 0; c < length; c++)
+            shouted[c] = name[c] == '_' ? '-' : (char)toupper((unsigned char)name[c]);
+        snprintf(swapped, sizeof swapped, "%.*s%c%c", (int)length - 2, name, name[length - 1],
+                 name[length - 2]);
+        snprintf(words, sizeof words, "did you mean %s?", name);
+        assert_says(tool(ARGS("ops", shouted)), 2, words);
+        if (length > 8)
+            assert_says(tool(ARGS("ops", swapped)), 2, words);
+    }
+}
+
 enum {
     MOST_ARGS = 16
 };
@@ -178,10 +201,10 @@ typedef struct wrong {
     const char *words;
 } wrong;
 
-#define RELU "run", "relu_backward", "--src", "x.npy", "--diff_dst", "g.npy"
-#define HARD                                                                                   \
-    "run", "hard_sigmoid_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
-#define SOFTMAX "run", "softmax_backward", "--dst", "x.npy", "--diff_dst", "g.npy"
+#define RUN_MAP "run", SAMPLE_MAP, "--src", "x.npy", "--diff_dst", "g.npy"
+#define RUN_NUMBERS \
+    "run", SAMPLE_NUMBERS, "--src", "x.npy", "--diff_dst", "g.npy", "--diff_src", "d.npy"
+#define RUN_ROWS "run", SAMPLE_ROWS, "--dst", "x.npy", "--diff_dst", "g.npy"
 #define D "--diff_src", "d.npy"
 #define NOT_WIDE(dtype)                                                    \
     "vjp run: --wide: " dtype                                              \
@@ -202,79 +225,80 @@ static const wrong wrongs[] = {
       2,
       "vjp check: there is no option --sed; did you mean --seed? see vjp check --help" },
     { { "info", "--help=yes" }, 2, "vjp info: --help takes no value" },
-    { { "ops", "rely_backward" },
+    { { "ops", SAMPLE_MAP "s" },
       2,
-      "vjp ops: there is no operator rely_backward; did you mean relu_backward? `vjp ops` lists "
+      "vjp ops: there is no operator " SAMPLE_MAP "s; did you mean " SAMPLE_MAP "? `vjp ops` lists "
       "them" },
-    { { "ops", "sotfmax_backward" }, 2, "did you mean softmax_backward?" },
-    { { "ops", "HARD-SIGMOIDS" }, 2, "did you mean hard_sigmoid?" },
     { { "ops", "dropout" }, 2, "vjp ops: there is no operator dropout; `vjp ops` lists them" },
-    { { "ops", "relu_backward", "more" }, 2, "vjp ops: unexpected argument: more" },
+    { { "ops", SAMPLE_MAP, "more" }, 2, "vjp ops: unexpected argument: more" },
     { { "run" }, 2, "vjp run: which operator? `vjp ops` lists them" },
-    { { "run", "rely", D }, 2, "vjp run: there is no operator rely; did you mean relu?" },
-    { { "run", "rely", "--help" }, 2, "there is no operator rely; did you mean relu?" },
-    { { RELU, D, "--user-dst", "0" },
+    { { "run", SAMPLE_MAP "s", D },
       2,
-      "vjp run: --user_dst: relu_backward has no such tensor or attribute; did you mean --use_dst? "
-      "see vjp run relu_backward --help" },
-    { { RELU, "--dif_src", "d.npy" }, 2, "did you mean --diff_src?" },
-    { { RELU, D, "--thread", "2" }, 2, "did you mean --threads?" },
-    { { RELU, D, "--slope", "x.npy" },
+      "vjp run: there is no operator " SAMPLE_MAP "s; did you mean " SAMPLE_MAP "?" },
+    { { "run", SAMPLE_MAP "s", "--help" }, 2, "did you mean " SAMPLE_MAP "?" },
+    { { RUN_MAP, D, "--user-dst", "0" },
       2,
-      "vjp run: --slope: relu_backward has no such tensor or attribute; see vjp run relu_backward "
-      "--help" },
-    { { RELU, D, "--axis=1" },
+      "vjp run: --user_dst: " SAMPLE_MAP
+      " has no such tensor or attribute; did you mean --use_dst? "
+      "see vjp run " SAMPLE_MAP " --help" },
+    { { RUN_MAP, "--dif_src", "d.npy" }, 2, "did you mean --diff_src?" },
+    { { RUN_MAP, D, "--thread", "2" }, 2, "did you mean --threads?" },
+    { { RUN_MAP, D, "--slope", "x.npy" },
       2,
-      "vjp run: --axis: relu_backward has no such tensor or attribute" },
-    { { RELU, "--diff_src" }, 2, "vjp run: --diff_src needs a value" },
-    { { RELU }, 2, "vjp run: --diff_src FILE is missing: an output of relu_backward" },
-    { { "run", "relu_backward", "--src", "x.npy", D },
+      "vjp run: --slope: " SAMPLE_MAP " has no such tensor or attribute; see vjp run " SAMPLE_MAP
+      " --help" },
+    { { RUN_MAP, D, "--axis=1" },
       2,
-      "vjp run: --diff_dst FILE is missing: an input of relu_backward" },
-    { { "run", "relu_backward", "--src", "-", "--diff_dst", "-", D },
+      "vjp run: --axis: " SAMPLE_MAP " has no such tensor or attribute" },
+    { { RUN_MAP, "--diff_src" }, 2, "vjp run: --diff_src needs a value" },
+    { { RUN_MAP }, 2, "vjp run: --diff_src FILE is missing: an output of " SAMPLE_MAP },
+    { { "run", SAMPLE_MAP, "--src", "x.npy", D },
+      2,
+      "vjp run: --diff_dst FILE is missing: an input of " SAMPLE_MAP },
+    { { "run", SAMPLE_MAP, "--src", "-", "--diff_dst", "-", D },
       2,
       "vjp run: --diff_dst: - is taken by --src" },
-    { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
+    { { "run", SAMPLE_FOLD, "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
         "--diff_src", "-", "--diff_slope", "-" },
       2,
       "vjp run: --diff_slope: - is taken by --diff_src" },
-    { { RELU, D, "--use_dst", "yes" },
+    { { RUN_MAP, D, "--use_dst", "yes" },
       2,
       "vjp run: --use_dst: \"yes\" is not 0, 1, false or true" },
-    { { RELU, D, "--use_dst", "" }, 2, "vjp run: --use_dst: \"\" is not 0, 1, false or true" },
-    { { RELU, D, "--threads", "-1" },
+    { { RUN_MAP, D, "--use_dst", "" }, 2, "vjp run: --use_dst: \"\" is not 0, 1, false or true" },
+    { { RUN_MAP, D, "--threads", "-1" },
       2,
       "vjp run: --threads: \"-1\" is not a whole number from 0 to 32767" },
-    { { RELU, D, "--threads", "two" }, 2, "vjp run: --threads: \"two\" is not a whole number" },
-    { { RELU, D, "--wide", "f32" },
+    { { RUN_MAP, D, "--threads", "two" }, 2, "vjp run: --threads: \"two\" is not a whole number" },
+    { { RUN_MAP, D, "--wide", "f32" },
       2,
-      "vjp run: --wide: the outputs of relu_backward have the dtype of its inputs" },
-    { { SOFTMAX, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
-    { { SOFTMAX, D, "--axis", "0", "--wide", "f16" }, 2, NOT_WIDE("f16") },
-    { { SOFTMAX, D, "--axis", "0", "--wide", "f64" }, 2, NOT_WIDE("f64") },
-    { { SOFTMAX, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
-    { { SOFTMAX, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
-    { { SOFTMAX, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },
-    { { SOFTMAX, D, "--axis", "1" },
+      "vjp run: --wide: the outputs of " SAMPLE_MAP " have the dtype of its inputs" },
+    { { RUN_ROWS, D, "--wide", "f31" }, 2, "vjp run: --wide: there is no dtype f31" },
+    { { RUN_ROWS, D, "--axis", "0", "--wide", "f16" }, 2, NOT_WIDE("f16") },
+    { { RUN_ROWS, D, "--axis", "0", "--wide", "f64" }, 2, NOT_WIDE("f64") },
+    { { RUN_ROWS, D, "--axis", "1.5" }, 2, "vjp run: --axis: \"1.5\" is not a whole number" },
+    { { RUN_ROWS, D, "--axis", "" }, 2, "vjp run: --axis: \"\" is not a whole number" },
+    { { RUN_ROWS, D, "--axis", "9223372036854775808" }, 2, "is not a whole number of 64 bits" },
+    { { RUN_ROWS, D, "--axis", "1" },
       1,
-      "vjp run: softmax_backward: attribute axis: 1 is out of range" },
-    { { HARD, "--alpha", "0.2" }, 1, "vjp run: hard_sigmoid_backward: attribute beta" },
-    { { HARD, "--alpha", "0.2", "--beta", "half" },
+      "vjp run: " SAMPLE_ROWS ": attribute axis: 1 is out of range" },
+    { { RUN_NUMBERS, "--alpha", "0.2" }, 1, "vjp run: " SAMPLE_NUMBERS ": attribute beta" },
+    { { RUN_NUMBERS, "--alpha", "0.2", "--beta", "half" },
       2,
       "vjp run: --beta: \"half\" is not a number in the range of f64" },
-    { { HARD, "--alpha", "1e309", "--beta", "1" }, 2, "--alpha: \"1e309\" is not a number" },
-    { { HARD, "--alpha", "", "--beta", "1" }, 2, "--alpha: \"\" is not a number" },
-    { { "run", "prelu_backward", "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
+    { { RUN_NUMBERS, "--alpha", "1e309", "--beta", "1" }, 2, "--alpha: \"1e309\" is not a number" },
+    { { RUN_NUMBERS, "--alpha", "", "--beta", "1" }, 2, "--alpha: \"\" is not a number" },
+    { { "run", SAMPLE_FOLD, "--src", "x.npy", "--diff_dst", "g.npy", "--slope", "x.npy",
         "--diff_src", "d.npy", "--diff_slope", "s.npy", "--data_format=NHWC" },
       1,
-      "vjp run: prelu_backward: attribute data_format: 'NHWC' is not one of" },
-    { { "run", "relu_backward", "--src", "no.npy", "--diff_dst", "g.npy", D },
+      "vjp run: " SAMPLE_FOLD ": attribute data_format: 'NHWC' is not one of" },
+    { { "run", SAMPLE_MAP, "--src", "no.npy", "--diff_dst", "g.npy", D },
       1,
       "vjp run: --src: no.npy: No such file or directory" },
-    { { "run", "relu_backward", "--src", ".", "--diff_dst", "g.npy", D },
+    { { "run", SAMPLE_MAP, "--src", ".", "--diff_dst", "g.npy", D },
       1,
       "vjp run: --src: .: Is a directory" },
-    { { "run", "relu_backward", "--src", "x.npy", "--diff_dst", "bad.npy", D },
+    { { "run", SAMPLE_MAP, "--src", "x.npy", "--diff_dst", "bad.npy", D },
       1,
       "vjp run: --diff_dst: bad.npy: not a .npy file" },
 };
@@ -295,6 +319,7 @@ int main(void)
         cmocka_unit_test(every_operator_is_listed),
         cmocka_unit_test(info_names_the_instruction_set),
         cmocka_unit_test(info_names_everything_else),
+        cmocka_unit_test(misspelt_operators_are_guessed),
     };
     int64_t count = COUNT_OF(fixed), most = count + COUNT_OF(wrongs) + 2 * vjp_op_count();
     struct CMUnitTest *tests = unit_malloc((size_t)most * sizeof *tests);

@@ -10,11 +10,14 @@ enum {
     HEIGHT = 260,
     LEFT = 52,
     RIGHT = 130,      /* at least, for the legend */
+    FILE_RIGHT = 12,
     KEY = 20,         /* a piece of line in the legend */
     KEY_GAP = 12,
     LEGEND_STEP = 18,
     TOP = 14,
-    TITLE = 26,       /* above the top, where a chart is a file of its own */
+    TITLE = 24,       /* above the top, where a chart is a file of its own */
+    NOTE = 16,
+    FILE_LEGEND = 18,
     BOTTOM = 34,
     TICKS_APART = 54  /* at least, on a logarithmic scale */
 };
@@ -57,6 +60,7 @@ typedef struct frame {
     bool logarithmic;
     double low, high, bottom, top;
     double right; /* where the plot ends */
+    bool is_file; /* the legend is above it, not beside it */
 } frame;
 
 static double legend_width(const chart *c)
@@ -67,9 +71,10 @@ static double legend_width(const chart *c)
     return fmax(RIGHT, 2 * KEY_GAP + KEY + widest);
 }
 
-static frame frame_of(const chart *c)
+static frame frame_of(const chart *c, bool is_file)
 {
-    frame f = { c->scale != CHART_LINEAR, INFINITY, -INFINITY, 0, 0, WIDTH - legend_width(c) };
+    double right = is_file ? CHART_FILE_WIDTH - FILE_RIGHT : WIDTH - legend_width(c);
+    frame f = { c->scale != CHART_LINEAR, INFINITY, -INFINITY, 0, 0, right, is_file };
     for (int i = 0; i < c->count; i++)
         for (int p = 0; p < c->series[i].count; p++) {
             f.low = fmin(f.low, c->series[i].x[p]);
@@ -250,11 +255,8 @@ static void write_series(FILE *page, const chart *c, const series *s, const fram
 
 /* ---- the legend --------------------------------------------------------------------------- */
 
-/* What one line of it says. */
-static void write_key(FILE *page, const frame *f, int row, const series *s, const char *name)
+static void write_key(FILE *page, double x, int y, const series *s, const char *name)
 {
-    double x = f->right + KEY_GAP;
-    int y = TOP + 12 + LEGEND_STEP * row;
     fprintf(page, "<line x1='%.1f' x2='%.1f' y1='%d' y2='%d' stroke='%s' stroke-width='2'%s/>", x,
             x + KEY, y - 4, y - 4, name == s->name ? line_color(s) : "currentColor",
             line_dashes(s));
@@ -267,20 +269,27 @@ static void write_key(FILE *page, const frame *f, int row, const series *s, cons
     fprintf(page, "</text>\n");
 }
 
-/* Dashed lines in the colours of others are all the same thing, and have one line together. */
+/* One below the other, or side by side. Dashed lines in the colours of others are all the same
+ * thing, and have one key together. */
 static void write_legend(FILE *page, const chart *c, const frame *f)
 {
-    int row = 0;
+    double x = f->is_file ? KEY_GAP : f->right + KEY_GAP;
+    int y = f->is_file ? -4 : TOP + 12;
     const series *twin = NULL;
     for (int i = 0; i < c->count; i++) {
         const series *s = &c->series[i];
-        if (s->dashed && s->color >= 0)
+        if (s->dashed && s->color >= 0) {
             twin = s;
+            continue;
+        }
+        write_key(page, x, y, s, s->name);
+        if (f->is_file)
+            x += KEY + KEY_GAP + text_width(s->name);
         else
-            write_key(page, f, row++, s, s->name);
+            y += LEGEND_STEP;
     }
     if (twin)
-        write_key(page, f, row, twin, c->dashes);
+        write_key(page, x, y, twin, c->dashes);
 }
 
 bool chart_has_line(const chart *c)
@@ -291,9 +300,9 @@ bool chart_has_line(const chart *c)
     return false;
 }
 
-static void write_lines(FILE *page, const chart *c)
+static void write_lines(FILE *page, const chart *c, bool is_file)
 {
-    frame f = frame_of(c);
+    frame f = frame_of(c, is_file);
     write_axes(page, c, &f);
     for (int i = 0; i < c->count; i++)
         write_series(page, c, &c->series[i], &f);
@@ -312,7 +321,7 @@ void chart_write(FILE *page, const chart *c, const char **section)
     write_text(page, c->title);
     fprintf(page, "</h3>\n");
     chart_begin(page, HEIGHT);
-    write_lines(page, c);
+    write_lines(page, c, false);
     chart_end(page);
 }
 
@@ -326,28 +335,31 @@ void chart_end(FILE *page)
     fprintf(page, "</div>\n");
 }
 
-/* What an image of its own begins with; it cannot see the page it is on, and so brings its
- * background. It ends with </svg>. */
-static void begin_file(FILE *file, const char *title, int height)
+/* A line of text above the plot. */
+static void write_head(FILE *file, const char *class, int y, const char *text)
 {
-    fprintf(file,
-            "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 %d %d %d' "
-            "role='img' font-family='system-ui,sans-serif'>\n<title>",
-            WIDTH, height + TITLE, -TITLE, WIDTH, height + TITLE);
-    write_text(file, title);
-    fprintf(file,
-            "</title>\n<style>\n%s"
-            "svg{color:#1a1d21}.paper{fill:#fff}svg .title{font-size:14px}\n"
-            "@media(prefers-color-scheme:dark){svg{color:#e4e6e9}.paper{fill:#16181c}}\n"
-            "</style>\n<rect class='paper' y='%d' width='%d' height='%d'/>\n"
-            "<text class='title' x='%d' y='-6'>",
-            chart_style, -TITLE, WIDTH, height + TITLE, LEFT);
-    write_text(file, title);
+    fprintf(file, "<text class='%s' x='%d' y='%d'>", class, KEY_GAP, y);
+    write_text(file, text);
     fprintf(file, "</text>\n");
 }
 
+/* An image cannot see the page it is on, and so brings its background. */
 void chart_file(FILE *file, const chart *c)
 {
-    begin_file(file, c->title, HEIGHT);
-    write_lines(file, c);
+    int head = TITLE + (c->note ? NOTE : 0) + FILE_LEGEND, height = HEIGHT + head;
+    fprintf(file,
+            "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 %d %d %d' "
+            "role='img' font-family='system-ui,sans-serif'>\n<title>",
+            CHART_FILE_WIDTH, height, -head, CHART_FILE_WIDTH, height);
+    write_text(file, c->title);
+    fprintf(file,
+            "</title>\n<style>\n%s"
+            "svg{color:#1a1d21}.paper{fill:#fff}svg .title{font-size:14px}\n"
+            "@media(prefers-color-scheme:dark){svg{color:#e4e6e9}.paper{fill:#1e2129}}\n"
+            "</style>\n<rect class='paper' y='%d' width='%d' height='%d'/>\n",
+            chart_style, -head, CHART_FILE_WIDTH, height);
+    write_head(file, "title", TITLE - 7 - head, c->title);
+    if (c->note)
+        write_head(file, "note", -FILE_LEGEND - 5, c->note);
+    write_lines(file, c, true);
 }

@@ -8,6 +8,7 @@
 
 enum {
     CHART_WIDTH = 720,
+    CHART_FILE_WIDTH = 400, /* of a file of its own: a phone's, where its text can be read */
     CHART_DOTS = 32, /* a series of more points is a curve: without dots, and ticks of its own */
     CHART_POINTS = 288,
     CHART_SERIES = 12,
@@ -32,6 +33,7 @@ typedef enum chart_scale {
 
 typedef struct chart {
     const char *title, *unit; /* of x */
+    const char *note;         /* below the title of a file; may be NULL */
     const char *measure;      /* the unit of y; may be NULL */
     chart_scale scale;
     const double *marks;      /* vertical lines, ends with 0; may be NULL */
@@ -59,7 +61,8 @@ void chart_write(FILE *page, const chart *c, const char **section);
 void chart_begin(FILE *page, int height);
 void chart_end(FILE *page);
 
-/* chart_file - the same as a file of its own, readable on a light page and on a dark one. */
+/* chart_file - the same as a file of its own, readable on a light page and on a dark one, with the
+ * legend above the lines. */
 void chart_file(FILE *file, const chart *c);
 
 /* ---- chart_bars.c ------------------------------------------------------------------------- */

@@ -156,19 +156,20 @@ static void add_rows(chart *c, const plot *of)
             add_row(c, of, t, true);
 }
 
-/* The operator and its inputs that are the same everywhere: "NAME, slope = 0.25, diff_dst = 1". */
-static void write_title(char *title, size_t size, const plot *of)
+/* The attributes, and the inputs that are the same everywhere: "mode=a, up = 1, diff_dst = 1". */
+static void write_note(char *note, size_t size, const plot *of)
 {
     const vjp_op_info *op = of->p.op;
     char variant[VARIANT_TEXT], where[32];
     snprintf(where, sizeof where, " at %d, 0 elsewhere", HOT);
-    size_t used = (size_t)snprintf(title, size, "%s", variant_name(&of->p, variant));
+    const char *attrs = variant_name(&of->p, variant) + strlen(op->name);
+    size_t used = (size_t)snprintf(note, size, "%s", attrs + (*attrs == ' '));
     for (int32_t t = 0; t < op->ninputs && used < size; t++) {
         bool gradient = t == kind_gradient(op);
         if (!problem_has(&of->p, t))
             continue;
         if (gradient || kind_is_param(op, t) || (t > 0 && !of->along_axis))
-            used += (size_t)snprintf(title + used, size - used, ", %s = %g%s",
+            used += (size_t)snprintf(note + used, size - used, "%s%s = %g%s", used ? ", " : "",
                                      vjp_op_tensor(op, t)->name, input_value(of, t, HOT),
                                      gradient && of->along_axis ? where : "");
     }
@@ -177,16 +178,17 @@ static void write_title(char *title, size_t size, const plot *of)
 void plot_write(FILE *file, const vjp_op_info *op)
 {
     plot of = { .p = variant_problem(op, 0), .along_axis = kind_has_rows(op) };
-    char title[256];
+    char note[256];
     of.n = of.along_axis ? ROW : CURVE;
     for (int32_t t = 0; t < op->ninputs; t++)
         if (vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL)
             of.p.absent |= 1u << t;
-    write_title(title, sizeof title, &of);
+    write_note(note, sizeof note, &of);
     if (of.along_axis)
         problem_add_attr(&of.p, vjp_attr_s64(kind_attr(op, ROLE_AXIS)->name, 0)); /* of one dim */
     compute(&of);
-    chart c = { .title = title,
+    chart c = { .title = op->name,
+                .note = note[0] ? note : NULL,
                 .unit = of.along_axis ? "index along axis" : vjp_op_tensor(op, 0)->name };
     if (of.along_axis)
         add_rows(&c, &of);
