@@ -54,6 +54,19 @@ INLINE void start_chains(T (&sums)[Op::reduced(PART)][COUNT])
             sums[i][e] = identity<Op::is_max(PART)>();
 }
 
+/* What pass PART leaves for a row, from what its threads have of it. */
+template <class Op, int PART, int BLOCKS, int WARPS>
+INLINE void leave_values(const vjpi_cuda_loop &loop, T (&results)[Op::reduced(PART)],
+                         row_numbers<Op, 1> &rows)
+{
+    constexpr int first = Op::value_of_pass(PART);
+    reduce_row<Op::is_max(PART), Op::nvalues, BLOCKS, WARPS>(loop, first - Op::first_value,
+                                                             results);
+    UNROLL
+    for (int i = 0; i < Op::reduced(PART); i++)
+        rows.at[first + i][0] = results[i];
+}
+
 /* +0 past the end of a row, which `sharers` threads share. */
 template <class Op, int N>
 INLINE void clear_behind(const vjpi_cuda_loop &loop, const place &run, int64_t end, int number,
@@ -127,25 +140,17 @@ INLINE void row_pass(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s)
     if (s.cut.single >= 0)
         add_terms<Op, PART, 1>(loop, s.one, s.run, s.cut.single, s.n, s.rows, s.cut.single, 1, 0,
                                sums);
-    constexpr int first = Op::value_of_pass(PART);
+    T results[Op::reduced(PART)];
     UNROLL
     for (int i = 0; i < Op::reduced(PART); i++)
-        s.rows.at[first + i][0] = reduce_row<MAX, Op::nvalues, 1, ROW_WARPS>(
-            loop, first - Op::first_value + i, reduce_tree<MAX>(sums[i]));
+        results[i] = reduce_tree<MAX>(sums[i]);
+    leave_values<Op, PART, 1, ROW_WARPS>(loop, results, s.rows);
 }
 
-/* Read the row of s.share and compute what its passes leave, and its PER_ROW outputs. */
+/* What the passes of a row leave, and its PER_ROW outputs. */
 template <class Op, int N, int HELD>
-INLINE void begin_row(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s, bool there)
+INLINE void row_passes(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s, bool there)
 {
-    UNROLL
-    for (int j = 0; j < HELD; j++)
-        if (s.has(j))
-            fetch_all<Op, HELD_INPUTS, false, N>(s.in[j], loop.call, s.run, loop.x, s.at(j), s.n,
-                                                 true);
-    if (s.cut.single >= 0)
-        fetch_all<Op, HELD_INPUTS, false, 1>(s.one, loop.call, s.run, loop.x, s.cut.single, s.n,
-                                             true);
     each<Op::last>([&](auto part) {
         make_lets<Op, part.value>(loop.call, s.rows);
         if (Op::always(part.value) || loop.call.passes >> part.value & 1)
@@ -170,7 +175,15 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
     read_row<Op>(loop, s.run, 0, s.rows); /* of any row, if there is none */
     s.n = there ? row_length<Op>(loop, s.rows) : 0;
     s.cut = vjpi_cut_row(s.n, shift_of<Op, Op::last, N>(loop.call, s.run), N, N, s.share.number);
-    begin_row<Op, N, HELD>(loop, s, there);
+    UNROLL
+    for (int j = 0; j < HELD; j++)
+        if (s.has(j))
+            fetch_all<Op, HELD_INPUTS, false, N>(s.in[j], loop.call, s.run, loop.x, s.at(j), s.n,
+                                                 true);
+    if (s.cut.single >= 0)
+        fetch_all<Op, HELD_INPUTS, false, 1>(s.one, loop.call, s.run, loop.x, s.cut.single, s.n,
+                                             true);
+    row_passes<Op, N, HELD>(loop, s, there);
     if constexpr (Op::nfull > 0) {
         UNROLL
         for (int j = 0; j < HELD; j++)
@@ -192,7 +205,22 @@ __global__ void __launch_bounds__(row_bounds<N, HELD>::threads, Op::heavy ? 1 : 
  * full. */
 template <class Op, int N, int HELD> INLINE total<false> &column_total(int i, int j, int e)
 {
-    return ((total<false> *)dynamic_shared())[((i * HELD + j) * N + e) * blockDim.x + threadIdx.x];
+    total<false> *totals = (total<false> *)room_behind<Op, N>(HELD);
+    return totals[((i * HELD + j) * N + e) * blockDim.x + threadIdx.x];
+}
+
+/* Start to fetch a row into shared memory, and return where it is. */
+template <class Op, int N, int HELD>
+INLINE place hold_row(const vjpi_cuda_loop &loop, const row_state<Op, N, HELD> &s, int64_t row)
+{
+    place run = place_start<Op>(loop);
+    move_outer<Op>(run, loop, 0, loop.nouter, row);
+    UNROLL
+    for (int j = 0; j < HELD; j++)
+        if (s.has(j))
+            hold_all<Op, N>(loop, run, HELD, j, s.at(j), s.n);
+    commit_copies();
+    return run;
 }
 
 /* f(i, j, e) for every element of a thread, in each SUM output. */
@@ -230,8 +258,8 @@ INLINE void finish_summed(const vjpi_cuda_loop &loop, row_state<Op, N, HELD> &s,
 }
 
 /* Rows, and sums over all of them for each of their elements: a block does the rows of a segment,
- * one after the other, and each of its threads has the same elements of all. A few rows' terms are
- * added up before they go to the totals. */
+ * one after the other, and each of its threads has the same elements of all. While it computes one,
+ * the next is on its way. A few rows' terms are added up before they go to the totals. */
 template <class Op, int N, int HELD>
 __global__ void __launch_bounds__(VJPI_CUDA_ROW_THREADS)
     summed_kernel(const __grid_constant__ vjpi_cuda_loop loop)
@@ -247,14 +275,21 @@ __global__ void __launch_bounds__(VJPI_CUDA_ROW_THREADS)
         column_total<Op, N, HELD>(i.value, j, e).start();
         terms[i.value][j][e] = 0;
     });
+    place next = hold_row<Op, N, HELD>(loop, s, first);
 #pragma unroll 1
-    for (s.share.row = first; s.share.row < stop; s.share.row++) {
-        s.run = place_start<Op>(loop);
-        move_outer<Op>(s.run, loop, 0, loop.nouter, s.share.row);
+    for (int64_t row = first; row < stop; row++) {
+        s.run = next;
+        wait_copies<0>();
+        UNROLL
+        for (int j = 0; j < HELD; j++)
+            if (s.has(j))
+                take_held<Op, N>(loop, HELD, j, s.in[j]);
+        if (row + 1 < stop)
+            next = hold_row<Op, N, HELD>(loop, s, row + 1);
         read_row<Op>(loop, s.run, 0, s.rows);
-        begin_row<Op, N, HELD>(loop, s, true);
+        row_passes<Op, N, HELD>(loop, s, true);
         finish_summed<Op, N, HELD>(loop, s, terms);
-        if ((s.share.row - first) % FEW_ROWS == FEW_ROWS - 1 || s.share.row == stop - 1)
+        if ((row - first) % FEW_ROWS == FEW_ROWS - 1 || row == stop - 1)
             each_sum<Op, N, HELD>([&](auto i, int j, int e) {
                 column_total<Op, N, HELD>(i.value, j, e).add(terms[i.value][j][e]);
                 terms[i.value][j][e] = 0;
@@ -327,12 +362,11 @@ INLINE void long_pass(const vjpi_cuda_loop &loop, long_state<Op, N> &s)
         for (int i = 0; i < Op::reduced(PART); i++)
             totals[i].add(term[i][0]);
     }
-    constexpr int first = Op::value_of_pass(PART);
+    T results[Op::reduced(PART)];
     UNROLL
     for (int i = 0; i < Op::reduced(PART); i++)
-        s.rows.at[first + i][0] =
-            reduce_row<MAX, Op::nvalues, VJPI_CUDA_CLUSTER, VJPI_CUDA_WARPS>(
-                loop, first - Op::first_value + i, totals[i].result());
+        results[i] = totals[i].result();
+    leave_values<Op, PART, VJPI_CUDA_CLUSTER, VJPI_CUDA_WARPS>(loop, results, s.rows);
 }
 
 /* A row that does not fit in registers. Vectors begin where a cache line of the output does, so

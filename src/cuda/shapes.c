@@ -332,10 +332,12 @@ static int64_t summed_threads(const vjpi_cuda_plan *plan, int64_t n)
     return 32 * cut(n * plan->compute_size, 32 * VJPI_CUDA_SUMMED_SIZE);
 }
 
-/* What they have in shared memory: each total, with its rounding errors. */
-static int64_t summed_room(const vjpi_cuda_stage *stage, int64_t threads)
+/* What they have in shared memory: the inputs of a row, and each total with its rounding errors. */
+static int64_t summed_room(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
+                           int64_t threads)
 {
-    return 2 * VJPI_CUDA_SUMMED_SIZE * threads * stage->nsums;
+    int64_t elements = VJPI_CUDA_SUMMED_SIZE / plan->compute_size * threads;
+    return elements * (plan->held_size + 2 * plan->compute_size * stage->nsums);
 }
 
 bool vjpi_cuda_can_sum(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, int64_t n)
@@ -343,7 +345,7 @@ bool vjpi_cuda_can_sum(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage,
     int64_t most_elements = VJPI_CUDA_ROW_THREADS * VJPI_CUDA_SUMMED_SIZE / plan->compute_size;
     int64_t room = plan->limits.most_shared - vjpi_cuda_static_shared(plan);
     return plan->kernels->summed[0] && n <= most_elements &&
-           summed_room(stage, summed_threads(plan, n)) <= room;
+           summed_room(plan, stage, summed_threads(plan, n)) <= room;
 }
 
 static void shape_summed(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stage, bool vectors,
@@ -356,7 +358,7 @@ static void shape_summed(const vjpi_cuda_plan *plan, const vjpi_cuda_stage *stag
     launch->kernel = plan->kernels->summed[vectors];
     launch->x = (uint32_t)threads;
     launch->blocks = loop->nsegments;
-    launch->shared = (size_t)summed_room(stage, threads);
+    launch->shared = (size_t)summed_room(plan, stage, threads);
 }
 
 void vjpi_cuda_shape_join(const vjpi_cuda_plan *plan, const vjpi_cuda_launch *fold,

@@ -51,12 +51,20 @@ template <bool MAX, int COUNT> INLINE T reduce_tree(T (&terms)[COUNT])
     return terms[0];
 }
 
-/* Over `lanes` neighbours of a warp, a power of two; each of them has the result. */
-template <bool MAX> INLINE T reduce_lanes(T a, int lanes)
+/* Over `lanes` neighbours of a warp, a power of two; each of them has the results. */
+template <bool MAX, int COUNT> INLINE void reduce_lanes(T (&mine)[COUNT], int lanes)
 {
     for (int distance = lanes / 2; distance > 0; distance /= 2)
-        a = combined<MAX>(a, __shfl_xor_sync(0xffffffff, a, distance));
-    return a;
+        UNROLL
+        for (int i = 0; i < COUNT; i++)
+            mine[i] = combined<MAX>(mine[i], __shfl_xor_sync(0xffffffff, mine[i], distance));
+}
+
+template <bool MAX> INLINE T reduce_lanes(T a, int lanes)
+{
+    T mine[1] = { a };
+    reduce_lanes<MAX>(mine, lanes);
+    return mine[0];
 }
 
 template <int N> INLINE pack<T, N> packed(const T (&sums)[N])
@@ -94,32 +102,39 @@ INLINE void reduce_packs(const pack<T, N> *from, int step, int count, T (&sum)[N
 
 /* ---- blocks and clusters of blocks -------------------------------------------------------- */
 
-/* Over all threads that share a row; each of them gets the result. Result `number` of a kernel has
- * shared memory of its own, so that no thread waits until the previous one is read. In a
- * cluster, all blocks are known to run. */
-template <bool MAX, int COUNT, int BLOCKS, int WARPS>
-INLINE T reduce_row(const vjpi_cuda_loop &loop, int number, T mine)
+/* Over all threads that share a row; each of them gets the results of a pass. Each of the TOTAL
+ * results of a kernel, of which these are numbered from `first` on, has shared memory of its own, so
+ * that no thread waits until those of the pass before are read. In a cluster, all blocks are known
+ * to run. */
+template <bool MAX, int TOTAL, int BLOCKS, int WARPS, int COUNT>
+INLINE void reduce_row(const vjpi_cuda_loop &loop, int first, T (&mine)[COUNT])
 {
-    __shared__ T sums[COUNT][BLOCKS * WARPS];
+    __shared__ T sums[TOTAL][BLOCKS * WARPS];
     int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    reduce_lanes<MAX>(mine, loop.lanes > 0 ? loop.lanes : 32);
     if (loop.lanes > 0)
-        return reduce_lanes<MAX>(mine, loop.lanes);
-    mine = reduce_lanes<MAX>(mine, 32);
+        return;
     int cluster = BLOCKS == 1 ? 1 : loop.cluster;
+    UNROLL
+    for (int i = 0; i < COUNT; i++)
+        if (cluster == 1 && lane == 0)
+            sums[first + i][warp] = mine[i];
+        else if (cluster > 1 && lane < cluster)
+            in_block(sums[first + i], lane)[blockIdx.x % cluster * warps + warp] = mine[i];
     if (cluster == 1) {
-        if (lane == 0)
-            sums[number][warp] = mine;
         __syncthreads();
     } else {
-        if (lane < cluster)
-            in_block(sums[number], lane)[blockIdx.x % cluster * warps + warp] = mine;
         cluster_arrive();
         cluster_wait();
     }
-    T sum = identity<MAX>();
-    for (int i = lane; i < warps * cluster; i += 32)
-        sum = combined<MAX>(sum, sums[number][i]);
-    return reduce_lanes<MAX>(sum, 32);
+    UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        mine[i] = identity<MAX>();
+#pragma unroll 1
+        for (int other = lane; other < warps * cluster; other += 32)
+            mine[i] = combined<MAX>(mine[i], sums[first + i][other]);
+    }
+    reduce_lanes<MAX>(mine, 32);
 }
 
 /* Over y, for every column, N columns per thread: over the lanes of a warp that have the same
