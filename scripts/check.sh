@@ -399,7 +399,7 @@ suite_proofs_quick() {
 suite_msan() {
     check "build (msan)" build_targets "fuzzers vjp_program" msan --preset msan || return
     tests msan -R '^(fuzz_.*|same_bits_vjp_program|conformance_vectors)$'
-    isas=$(sed -n 's,^ISA(\([a-z0-9_]*\).*,\1,p' src/isas.def)
+    isas=$(sed -nE "s#^ISA\((\w+), (any|$(uname -m)),.*#\1#p" src/isas.def)
     for isa in $isas; do
         check "vjp check (msan, $isa)" env VJP_ISA="$isa" build/msan/vjp check --quick
     done
