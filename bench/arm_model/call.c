@@ -86,7 +86,8 @@ int main(int argc, char **argv)
     for (int32_t i = 0; i < count; i++) {
         tensors[i] = strcmp(argv[3 + i], "-") ? &descriptions[i] : NULL;
         if (tensors[i])
-            data[i] = numbers(describe(argv[3 + i], dtype, &descriptions[i]), vjp_dtype_size(dtype));
+            data[i] = numbers(describe(argv[3 + i], dtype, &descriptions[i]),
+                              vjp_dtype_size(dtype));
     }
     vjp_attr attrs[MAX_ATTRS];
     int32_t nattrs = read_flags(argv + 3 + count, argc - 3 - count, attrs);
