@@ -237,7 +237,7 @@ cmake_consumer() {
 # the same; the commands run and bench of the program and OpenMP's settings, which are the same C as in the
 # native tests. A thread's stack has at least 128 KiB here, so there are none of 64.
 emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|sum_depths|threads)'
-emulated_slowly="$emulated_slowly|test_team_OMP_.*|test_tool_(bench|check|run)|dnnl_graph_lifetimes"
+emulated_slowly="$emulated_slowly|test_team_OMP_.*|test_tool_(bench.*|check|run)|dnnl_graph_lifetimes"
 emulated_slowly="$emulated_slowly|same_bits_(vjp_program_static|on_stacks_of_64_kib))\$"
 
 suite_aarch64() {
