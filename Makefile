@@ -32,7 +32,8 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 
 .PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-proofs check-large \
 	check-sanitize check-static check-aarch64 check-reproducible check-sbom check-deb coverage fuzz \
-	fuzz-coverage abi abi-write abi-build sbom numerics numerics-peers bench bench-peers bench-growth peers \
+	fuzz-coverage abi abi-write abi-build sbom numerics numerics-peers bench bench-peers bench-growth arm-model \
+	peers \
 	performance charts docs site kit install wheel deb \
 	clean help
 
@@ -181,6 +182,13 @@ bench-growth: all ## measure only vjp from 2^6 to 2^28 elements, over threads, a
 	@$(BENCH) --set growth
 	@$(BENCH) --set cliffs
 	@for n in $$(seq 2 "$$(nproc)"); do $(BENCH) --threads $$n --dtype f32 || exit; done
+
+arm-model: ## cycles per element on 64-bit Arm by llvm-mca's model of a core, for docs/performance.md
+	@scripts/need.sh $(NEED_AARCH64) llvm-mca-19=llvm-19 python3=python3
+	@cmake -B build/arm-model --preset release --toolchain "$$PWD/cmake/aarch64.cmake" -DVJP_TESTS=OFF \
+		-DVJP_EXAMPLES=OFF -DVJP_COMPAT=OFF
+	@cmake --build build/arm-model $(JOBS) --target vjp_static
+	@bench/arm_model/model.py
 
 # The results are stored next to the page. docs/results/bench.json names the machine and the commit, and
 # tools/site/charts.py the sizes of its caches: keep them right.

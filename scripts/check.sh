@@ -234,9 +234,11 @@ cmake_consumer() {
 }
 
 # Not run: what takes minutes under an emulator and depends on bits alone, for same_bits_vjp_program shows
-# that those are x86-64's; and orders of calls, which are the same.
-emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|sum_depths|threads|tool_check)'
-emulated_slowly="$emulated_slowly|dnnl_graph_lifetimes"
+# that those are x86-64's, and test_grid that both instruction sets have them; orders of calls, which are
+# the same; the commands run and bench of the program and OpenMP's settings, which are the same C as in the
+# native tests. A thread's stack has at least 128 KiB here, so there are none of 64.
+emulated_slowly='^(example_train|test_(bounds|limits|memory|optional|same_bits|sum_depths|threads)'
+emulated_slowly="$emulated_slowly|test_team_OMP_.*|test_tool_(bench.*|check|run)|dnnl_graph_lifetimes"
 emulated_slowly="$emulated_slowly|same_bits_(vjp_program_static|on_stacks_of_64_kib))\$"
 
 suite_aarch64() {
@@ -400,7 +402,7 @@ suite_proofs_quick() {
 suite_msan() {
     check "build (msan)" build_targets "fuzzers vjp_program" msan --preset msan || return
     tests msan -R '^(fuzz_.*|same_bits_vjp_program|conformance_vectors)$'
-    isas=$(sed -n 's,^ISA(\([a-z0-9_]*\).*,\1,p' src/isas.def)
+    isas=$(sed -nE "s#^ISA\((\w+), (any|$(uname -m)),.*#\1#p" src/isas.def)
     for isa in $isas; do
         check "vjp check (msan, $isa)" env VJP_ISA="$isa" build/msan/vjp check --quick
     done

@@ -109,8 +109,8 @@ typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void
  * allocate, deallocate: set both or neither; they replace the C library's allocator for
  *     contexts, their tables and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
  *     Running a plan calls neither. `allocator_user` is passed to both.
- * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on CUDA "80", "90");
- *     NULL: the best one available. The environment may lower it further: vjp_context_create.
+ * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on Arm "scalar", "neon"; on
+ *     CUDA "80", "90"); NULL: the best. The environment may lower it further: vjp_context_create.
  *
  * Small work stays on the calling thread, and parallel_for is not called for it. The threshold is a
  * tuning figure and may change in any version: today 512 KiB read and written, in all passes, where
@@ -139,8 +139,8 @@ typedef struct vjp_context vjp_context;
  *
  * options: NULL means VJP_CONTEXT_DEFAULTS. *ctx is set to NULL on failure.
  * The instruction set is chosen here: the best one that the CPU and the operating system
- * support, capped by options->isa and by the environment variable VJP_ISA (scalar, avx2, avx512)
- * where they are set and not empty; an unknown name is refused. On CUDA the environment variable is
+ * support, capped by options->isa and by the environment variable VJP_ISA (the same names) where
+ * they are set and not empty; an unknown name is refused. On CUDA the environment variable is
  * VJP_CUDA_ARCH (80 or more).
  */
 VJP_API vjp_status vjp_context_create(const vjp_context_options *options, vjp_context **ctx,

@@ -55,6 +55,14 @@ static int64_t largest_cache(uint32_t leaf)
     }
     return largest;
 }
+
+#elif defined(__aarch64__)
+
+static inline bool has_neon(void)
+{
+    return true; /* Advanced SIMD is part of the architecture */
+}
+
 #endif
 
 static inline bool has_scalar(void)

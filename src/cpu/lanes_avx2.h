@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes_avx2.h - the vocabulary (see lanes_scalar.h) for AVX2 + FMA + F16C: 8 floats, 4 doubles.
- *
- * Partial vectors go through a small buffer: AVX2 has no masked access to 16-bit elements. */
+/* lanes_avx2.h - the vocabulary (see lanes_scalar.h) for AVX2 + FMA + F16C: 8 floats, 4 doubles. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
@@ -234,27 +232,7 @@ static inline void stream_bf16(void *p, VV v) { _mm256_stream_si256(p, to_bf16(v
 
 #endif
 
-#define PARTIAL(dtype, size)                                                            \
-    static inline VV load_some_##dtype(const void *p, ptrdiff_t n)                      \
-    {                                                                                   \
-        char buffer[2 * LANES * size] = { 0 };                                          \
-        memcpy(buffer, p, (size_t)n * size);                                            \
-        return load_##dtype(buffer);                                                    \
-    }                                                                                   \
-    static inline void store_some_##dtype(void *p, VV v, ptrdiff_t n)                   \
-    {                                                                                   \
-        char buffer[2 * LANES * size];                                                  \
-        store_##dtype(buffer, v);                                                       \
-        memcpy(p, buffer, (size_t)n * size);                                            \
-    }
-#if VJPI_COMPUTE_F64
-PARTIAL(f64, 8)
-#else
-PARTIAL(f32, 4)
-PARTIAL(f16, 2)
-PARTIAL(bf16, 2)
-#endif
-#undef PARTIAL
+#include "cpu/lanes_partial.h"
 
 #define load_f32_to_store load_f32
 #define load_f64_to_store load_f64
