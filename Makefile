@@ -25,6 +25,7 @@ NEED_FUZZ := clang=clang libclang-rt-dev
 NEED_SANITIZE := $(NEED_FUZZ) valgrind=valgrind
 NEED_STATIC := clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
 NEED_PROOFS := python3=python3 gappa=gappa sollya=sollya
+NEED_FRAMAC := frama-c=frama-c-base why3=why3 z3=z3 cvc4=cvc4
 NEED_PYTHON := python3=python3 python3-config=python3-dev python3-venv
 NEED_DEB := dpkg-buildpackage=dpkg-dev build-essential dh=debhelper dh_python3=dh-python
 NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
@@ -81,7 +82,7 @@ check-exhaustive: ## measure every operator's error over all inputs; half an hou
 	@build/release/tests/exhaustive build/exhaustive.tsv
 
 check-proofs: ## prove error bounds (Gappa, Sollya) and that descriptors are safe (Frama-C); minutes
-	@scripts/need.sh $(NEED_PROOFS) frama-c=frama-c-base
+	@scripts/need.sh $(NEED_PROOFS) $(NEED_FRAMAC)
 	@scripts/check.sh proofs
 
 check-large: ## test tensors of 2^31 + 7 and 2^32 + 1 elements; minutes, little memory

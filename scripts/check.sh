@@ -383,10 +383,22 @@ suite_proofs() {
                 proofs/gappa/prove.py --dtype $dtype "$formula"
         done
     done
-    check "descriptors with any fields (Frama-C)" proofs/eva/run.sh
+    check "descriptors with any fields (Eva)" proofs/eva/run.sh tensors
+    check "calls with any descriptors (Eva)" proofs/eva/run.sh calls
+    check "a fault in the check of a descriptor is found (Eva)" \
+        proofs/eva/run.sh --refute tensors 's/ || tensor->ndim > VJP_MAX_DIMS//'
+    check "a fault in the check of a call is found (Eva)" \
+        proofs/eva/run.sh --refute calls 's/s >= 0 && //'
+    check "elements lie in their spans; faults are found (WP)" proofs/wp/run.sh
 }
 
 suite_proofs_quick() {
+    if command -v frama-c >"$log"; then
+        check "descriptors with any fields (Eva)" proofs/eva/run.sh tensors
+    else
+        echo "descriptors with any fields: skipped, it needs frama-c"
+        skipped=$((skipped + 1))
+    fi
     if ! command -v gappa >"$log" || ! command -v sollya >"$log"; then
         echo "error bounds: skipped, they need gappa and sollya"
         skipped=$((skipped + 1))

@@ -146,6 +146,7 @@ static void dims_of_1_in_every_combination(void **state)
 /* ---- extents ------------------------------------------------------------------------------ */
 
 #define MOST_BYTES (INT64_MAX / 2) /* 62 bits */
+#define MOST_ROW_ELEMENTS (INT64_C(1) << 54) /* of an operator that works on rows */
 
 /* small - dense data of (17, 3), slopes of 3. */
 static problem small(const vjp_op_info *op, case_dtypes dtypes)
@@ -241,10 +242,12 @@ static void counts_at_the_edge(void **state)
 {
     const vjp_op_info *op = *state;
     const vjp_dtype dtypes[] = { VJP_F64, VJP_F32, VJP_F16, VJP_BF16 };
+    int rows = kind_has_rows(op);
     for (int64_t i = 0; i < COUNT_OF(dtypes); i++) {
-        if (has_wider_tensors(op, dtypes[i]))
+        if (!rows && has_wider_tensors(op, dtypes[i]))
             continue;
-        int64_t most = MOST_BYTES / (int64_t)vjp_dtype_size(dtypes[i]), third = most / 3;
+        int64_t most = rows ? MOST_ROW_ELEMENTS : MOST_BYTES / (int64_t)vjp_dtype_size(dtypes[i]);
+        int64_t third = most / 3;
         const int64_t good[][3] = { { 1, 1, most },  { 1, most, 1 },  { most, 1, 1 },
                                     { 1, 3, third }, { third, 3, 1 }, { 3, third, 1 },
                                     { third, 1, 3 }, { 1, third, 3 }, { 3, 1, third } };
@@ -256,10 +259,26 @@ static void counts_at_the_edge(void **state)
                 int64_t bad[3] = { good[s][0], good[s][1], good[s][2] };
                 bad[d] += bad[d] < 3 ? 3 : 1;
                 problem p = spread(op, dtypes[i], 3, bad);
-                refused(&p, VJP_TOO_LARGE, WORDS(vjp_op_tensor(op, 0)->name, "dim "));
+                refused(&p, VJP_TOO_LARGE,
+                        WORDS(vjp_op_tensor(op, 0)->name, rows ? "elements" : "dim "));
             }
         }
     }
+}
+
+/* Rows without elements still have values and outputs. */
+static void empty_rows_at_the_edge(void **state)
+{
+    const vjp_op_info *op = *state;
+    if (!kind_has_rows(op))
+        return;
+    int64_t shape[3] = { 1, 1, 1 }, *count = &shape[row_dim(op) == 0];
+    shape[row_dim(op)] = 0;
+    *count = MOST_ROW_ELEMENTS;
+    accepted(spread(op, VJP_BF16, 3, shape));
+    *count = MOST_ROW_ELEMENTS + 1;
+    problem p = spread(op, VJP_BF16, 3, shape);
+    refused(&p, VJP_TOO_LARGE, WORDS(vjp_op_tensor(op, 0)->name, "rows"));
 }
 
 int main(void)
@@ -272,6 +291,7 @@ int main(void)
         { "dims of 1 in every combination", dims_of_1_in_every_combination },
         { "strides that reach too far", strides_that_reach_too_far },
         { "counts at the edge", counts_at_the_edge },
+        { "empty rows at the edge", empty_rows_at_the_edge },
     };
     struct CMUnitTest *tests =
         unit_malloc((size_t)(vjp_op_count() * COUNT_OF(subjects)) * sizeof *tests);

@@ -64,7 +64,7 @@ typedef enum vjp_status {
     VJP_BAD_ALIAS = 7,     /* an output overlaps another tensor other than exactly */
     VJP_BAD_ALIGNMENT = 8, /* a data pointer is not a multiple of its element size */
     VJP_BAD_WORKSPACE = 9, /* NULL or smaller than vjp_plan_workspace_size says */
-    VJP_TOO_LARGE = 10,    /* a count of bytes does not fit in 62 bits, or of CUDA blocks in 31 */
+    VJP_TOO_LARGE = 10,    /* bytes beyond 62 bits, elements of rows 54, or CUDA blocks 31 */
     VJP_NO_MEMORY = 11,    /* the allocator returned NULL */
     VJP_NO_DEVICE = 12,    /* the device is not there, or this build does not serve it */
     VJP_DEVICE_ERROR = 13  /* the device reported an error: vjp_context_error names it */

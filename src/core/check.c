@@ -309,6 +309,21 @@ static void count_rows(vjpi_call *call)
     call->constants[VJPI_COUNT_SLOT] = (double)call->length;
 }
 
+/* Plans count in bytes what they hold for all rows and read of one, with 8 bytes or less for each
+ * operand: 62 bits are enough for that. */
+#define MAX_ROW_ELEMENTS ((int64_t)1 << 54)
+
+static vjp_status check_rows(const vjpi_call *call, vjpi_reason reason)
+{
+    if (call->op->npasses == 1 ||
+        (call->elements <= MAX_ROW_ELEMENTS && call->rows <= MAX_ROW_ELEMENTS))
+        return VJP_OK;
+    return vjpi_refuse(reason, VJP_TOO_LARGE,
+                       "%s: %" PRId64 " elements in %" PRId64 " rows, %s can have %" PRId64,
+                       call->op->tensors[0].name, call->elements, call->rows, call->op->info.name,
+                       MAX_ROW_ELEMENTS);
+}
+
 /* Positions along the axis are numbers of the compute type, which must represent them exactly. */
 static vjp_status check_length(const vjpi_call *call, vjpi_reason reason)
 {
@@ -417,7 +432,8 @@ vjp_status vjpi_check(const char *name, const vjp_attr *attrs, int32_t nattrs,
     find_variant(call);
     count_rows(call);
     find_work(call);
-    if ((status = check_length(call, reason)) != VJP_OK)
+    if ((status = check_rows(call, reason)) != VJP_OK ||
+        (status = check_length(call, reason)) != VJP_OK)
         return status;
     return check_outputs(call, reason);
 }

@@ -333,7 +333,8 @@ static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
     int64_t row = nest->inner.n * fold.nsums * (int64_t)plan->set->compute_size;
     fold.nsegments = segments_of(nest, call->elements);
     /* each task's buffer, and a row for each segment */
-    double sums = (double)((WIDE_TASKS * (levels_for(nest->nsteps) + 1) + fold.nsegments) * row);
+    int64_t rows = WIDE_TASKS * (levels_for(nest->nsteps) + 1) + fold.nsegments;
+    double sums = (double)rows * (double)row;
     if (row > WIDEST_ROW || (row > VJPI_SUMS_SIZE && sums > vjpi_workspace_limit(call)))
         return false;
     plan->counter = call->ntensors;
