@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cells.py - exp and exp - 1: their arguments cut into cells, with the error in each.
+
+A cell is a power of two n and an interval of r, the reduced argument. Of the function that a formula
+starts from it knows the exact values, the relative error of what the library computes, and the
+argument t = n * ln(2) + r."""
+
+import dataclasses
+import functools
+import math
+import sys
+
+from sources import FORMATS, Fraction, coefficients, constant, exact
+from tools import (LN2, exp_interval, gappa, gappa_number, interval, magnitude, nested, polynomial_error,
+                   rounded_out)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    value: tuple  # of the exact function
+    error: tuple  # relative
+    t: tuple
+    last: tuple = None  # the error before the last rounding, if the function is the whole formula
+
+
+# ---- the reduction of the argument ---------------------------------------------------------------
+
+
+REDUCTION = """
+@rnd = float<{gappa}, ne>;
+t = rnd(t_);
+HIGH = {high};
+LOW = {low};
+LN2 = HIGH + LOW + d;
+n = int<ne>(t * {log2_e}); # MAGIC is added and subtracted
+r1 = rnd(t - n * HIGH);
+y = r1 - n * LOW; # r is this, rounded; that of reduced_parts is x, rounded
+x = r1 - rnd(n * LOW);
+R = t - n * LN2;
+{{ |t| in [0.25, {most}] /\\ |d| <= {d} -> r1 - (t - n * HIGH) in [0, 0] /\\ GOALS }}
+R -> (t * {log2_e} - n) * LN2 + t * (1 - {log2_e} * LN2);
+y - R -> (r1 - (t - n * HIGH)) + n * d;
+x - R -> (y - R) - (rnd(n * LOW) - n * LOW);
+"""
+
+
+@functools.lru_cache(None)
+def reduction(dtype):
+    """The greatest |r|, and how far r before its rounding is from t - n * ln(2). Below 0.25 n is 0."""
+    f = FORMATS[dtype]
+    high, low = constant("LN2_HIGH", dtype), constant("LN2_LOW", dtype)
+    rest = abs(LN2 - exact(high) - exact(low)) + Fraction(1, 2**140)
+    one, other, r = gappa(REDUCTION.format(gappa=f.gappa, high=high, low=low, log2_e=constant("LOG2_E", dtype),
+                                           most=constant("FURTHEST_OF_TWO", dtype), d=gappa_number(rest)),
+                          ["y - R", "x - R", "R"])
+    apart = max(magnitude(one), magnitude(other))
+    check_signs(f, int(constant("FURTHEST_OF_TWO", dtype)), apart)
+    return magnitude(r) + apart, apart
+
+
+def check_signs(f, furthest, apart):
+    """No number but 0 is so near to a multiple of ln(2) that r could have the wrong sign."""
+    for n in range(1, math.ceil(furthest / LN2) + 1):
+        spacing = Fraction(2) ** (math.frexp(n * LN2)[1] - f.precision)
+        if abs(round(n * LN2 / spacing) * spacing - n * LN2) <= 2 * apart:
+            sys.exit(f"prove.py: {n} * ln(2) is too near to a number of {f.name}")
+
+
+def edges(most, pieces):
+    """Cells of [0, most] whose ends include the powers of two, where rounding errors jump."""
+    ends = [most, Fraction(1, 4), Fraction(1, 8), Fraction(1, 16), Fraction(1, 32), Fraction(0)]
+    cells = []
+    for high, low in zip(ends, ends[1:]):
+        for i in range(pieces):
+            cells.append((low + (high - low) * i / pieces, low + (high - low) * (i + 1) / pieces))
+    return cells
+
+
+def cells_of_r(dtype, pieces):
+    """Those of both signs."""
+    return [cell for low, high in edges(reduction(dtype)[0], pieces) for cell in ((low, high), (-high, -low))]
+
+
+def horner(name, coefs, x, rounded):
+    """name = c[0] * x^n + ... by fma, from the highest power down."""
+    lines, last = [], coefs[0]
+    for i, c in enumerate(coefs[1:], 1):
+        this = name if i == len(coefs) - 1 else f"{name}{i}"
+        step = f"{last} * {x} + {c}"
+        lines.append(f"{this} = rnd({step});" if rounded else f"{this} = {step};")
+        last = this
+    return "\n".join(lines)
+
+
+def error_near_0(polynomial, function, dtype, low=None):
+    """The error of a polynomial over the range of r, relative to itself."""
+    most = math.ceil(reduction(dtype)[0] * 2**20)
+    error = polynomial_error(polynomial, function, f"-{most} / {2**20}", low or f"{most} / {2**20}")
+    return gappa_number(error / (1 - error) + Fraction(1, 2**190))
+
+
+# ---- exp -----------------------------------------------------------------------------------------
+
+
+EXP = """
+@rnd = float<{gappa}, ne>;
+r = rnd(y);
+{rounded}
+{exact}
+h = (w - (r - y)) * g; # exp(R - r) - 1
+E = P * ((1 + a) * (1 + h)); # exp(R)
+{{ y in {cell} /\\ |a| <= {a} /\\ |w| <= {w} /\\ g in [0.99999, 1.00001] -> GOALS }}
+(p - E) / E -> ((p - P) / P - (a + h + a * h)) / (1 + (a + h + a * h)) {{ P <> 0, 1 + (a + h + a * h) <> 0 }};
+"""
+
+
+@functools.lru_cache(None)
+def exp_error(dtype, low, high):
+    """The relative error of exp_reduced for r in this interval."""
+    coefs = coefficients("exp_reduced", dtype)
+    return gappa(EXP.format(gappa=FORMATS[dtype].gappa, rounded=horner("p", coefs, "r", True),
+                            exact=horner("P", coefs, "r", False), cell=interval(low, high),
+                            a=error_near_0(nested(coefs), "exp(x)", dtype),
+                            w=gappa_number(reduction(dtype)[1])), ["(p - E) / E"])[0]
+
+
+def exp_cell(dtype, low, high, n):
+    apart = reduction(dtype)[1]
+    value = exp_interval(low - apart, high + apart)
+    value = (max(value[0], Fraction(1)), value[1]) if low >= 0 else (value[0], min(value[1], Fraction(1)))
+    return Cell(value=rounded_out(*(v * Fraction(2) ** n for v in value)), error=exp_error(dtype, low, high),
+                t=(n * LN2 + low - apart, n * LN2 + high + apart))
+
+
+def least_power(f):
+    return -f.precision - 3
+
+
+def exp_cells(dtype, pieces):
+    """Those of exp(t) for t <= 0, down to where 1 + exp(t) is 1. The cells of the least power reach down
+    to LATE: beside 1, nothing but the magnitude of the function changes there."""
+    f, found = FORMATS[dtype], []
+    for n in range(0, least_power(f) - 1, -1):
+        for low, high in cells_of_r(dtype, pieces):
+            if n < 0 or high <= 0:
+                cell = exp_cell(dtype, low, high, n)
+                if n == least_power(f):
+                    cell = dataclasses.replace(cell, value=(cell.value[0] / 2**f.late, cell.value[1]),
+                                               t=(-Fraction(constant("LATE", dtype)), cell.t[1]))
+                found.append(cell)
+    return found
+
+
+# ---- exp - 1 -------------------------------------------------------------------------------------
+
+
+EXPM1 = """
+@rnd = float<{gappa}, ne>;
+r = {r};
+{rounded}
+{exact}
+s1 = rnd(r * q);
+last = {last};
+m = rnd(last);
+h = {h}; # exp(R - r) - 1
+X = r * (1 + r * Q) * (1 + a); # exp(r) - 1
+M = {exact_m};
+{{ {y} in {cell} /\\ |a| <= {a} /\\ |w| <= {w} /\\ g in [0.99999, 1.00001] -> GOALS }}
+{hints}
+"""
+
+# Where n is 0, r is t, and the result is r * (1 + r * Q).
+FROM_0 = dict(r="rnd(y)", y="r", last="r * (s1 + 1)", h="0 * w * g", exact_m="X",
+              hints="(last - M) / M -> (((s1 + 1) - (1 + r * Q)) / (1 + r * Q) - a) / (1 + a) { 1 + a <> 0, M <> 0 };\n"
+                    "((s1 + 1) - (1 + r * Q)) / (1 + r * Q) -> (s1 - r * Q) / (1 + r * Q) { 1 + r * Q <> 0 };")
+FROM_1 = dict(r="rnd(y)", y="y", h="(w - (r - y)) * g",
+              last="{power} * rnd(s1 * r + r) + {less}", exact_m="{power} * (X + h + X * h) + {exact_less}",
+              hints="(last - M) / M -> ({power} * (rnd(s1 * r + r) - (X + h + X * h)) + ({less} - {exact_less})) / M "
+                    "{{ M <> 0 }};\n"
+                    "rnd(s1 * r + r) - (X + h + X * h) -> (rnd(s1 * r + r) - (s1 * r + r)) + r * (s1 - r * Q)"
+                    " - r * (1 + r * Q) * a - h - X * h;")
+
+
+def expm1_cell(dtype, low, high, n):
+    f, apart = FORMATS[dtype], reduction(dtype)[1]
+    power = Fraction(2) ** n
+    less = power - 1 if -n <= f.precision else Fraction(-1)  # rounded
+    text = FROM_0 if n == 0 else {name: part.format(power=gappa_number(power), less=gappa_number(less),
+                                                    exact_less=gappa_number(power - 1))
+                                  for name, part in FROM_1.items()}
+    coefs = coefficients("expm1_reduced", dtype)
+    certified = error_near_0(f"1 + x * {nested(coefs)}", "expm1(x) / x", dtype)
+    last, whole = gappa(EXPM1.format(gappa=f.gappa, rounded=horner("q", coefs, "r", True),
+                                     exact=horner("Q", coefs, "r", False), cell=interval(low, high),
+                                     a=certified, w=gappa_number(apart), **text), ["(last - M) / M", "(m - M) / M"])
+    value = [power * e - 1 for e in exp_interval(low - apart, high + apart)]
+    if n == 0:
+        value = [low, high + high * high / 2]  # exp(r) - 1 is between r and r + r^2 / 2
+    return Cell(value=rounded_out(*value), error=whole, last=last, t=(n * LN2 + low - apart, n * LN2 + high + apart))
+
+
+def expm1_jobs(dtype, pieces):
+    """Where exp(t) - 1 is computed for t <= 0: (low, high, n). From 2^-60 on: what is nearer to 0 is t itself."""
+    furthest = math.ceil(int(constant("TANH_FULL", dtype)) / LN2)
+    jobs = []
+    for low, high in cells_of_r(dtype, pieces):
+        jobs += [(low, high, n) for n in range(-1, -furthest - 1, -1)]
+        if high <= 0:
+            jobs.append((low, min(high, -Fraction(1, 2**60)), 0))
+    return jobs

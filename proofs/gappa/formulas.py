@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""formulas.py - a *.formula file as a problem for Gappa.
+
+Each line `name = expression;` is one operation, rnd(...) rounding it. `{NAME}` is a constant of the
+headers, `polynomial(function, x)` the polynomial of a function there, by fma. Each name also exists in
+capitals, without rounding. The expressions between < and > of a @case are rational numbers."""
+
+import re
+import sys
+
+from cells import horner
+from sources import FORMATS, Fraction, coefficients, constant, exact, first_coefficient
+from tools import exponent_of, gappa, gappa_number, interval, magnitude, nested, polynomial_error
+
+
+class Formula:
+    def __init__(self, path, dtype):
+        self.name, self.dtype, self.format = path.stem, dtype, FORMATS[dtype]
+        self.text = path.read_text()
+        self.result = self.setting("result")
+        self.base = self.setting("of", "exp e").split()
+        self.lines = [line for found in re.findall(r"^(\w+) = (.*);$", self.text, re.M)
+                      for line in self.expanded(*found)]
+
+    def settings(self, name):
+        return [found.strip() for found in re.findall(rf"^@{name} (.*)$", self.text, re.M)]
+
+    def setting(self, name, default=None):
+        return (self.settings(name) + [default])[0]
+
+    def constant(self, name):
+        name, _, part = name.partition(".")
+        return first_coefficient(name, self.dtype) if part else constant(name, self.dtype)
+
+    def filled(self, text):
+        return re.sub(r"\{(\w+(?:\.first)?)\}", lambda m: f"({self.constant(m.group(1))})", text)
+
+    def expanded(self, name, value):
+        call = re.fullmatch(r"polynomial\((\w+), (\w+)\)", value)
+        if not call:
+            return [(name, self.filled(value))]
+        text = horner(name, coefficients(call.group(1), self.dtype), call.group(2), True)
+        return re.findall(r"^(\w+) = (.*);$", text, re.M)
+
+    def script(self, inputs, result):
+        """The inputs, numbers of the format; the rounded operations, `last` being the result before its rounding;
+        and those without rounding, in capitals."""
+        made = [f"@rnd = float<{self.format.gappa}, ne>;"]
+        made += [f"{name} = rnd({name}_);\n{name.upper()} = {name};" for name in inputs]
+        for name, value in self.lines:
+            if name == result:
+                made += [f"last = {re.fullmatch(r'rnd(.*)', value).group(1)};", f"{name} = rnd(last);"]
+            else:
+                made.append(f"{name} = {value};")
+        exact_lines = dict(text.split(" ", 1) for text in self.settings("exact"))
+        made += [f"{name.upper()} = {without_rounding(exact_lines.get(name, value))};" for name, value in self.lines]
+        made += [f"{self.filled(text)};" for text in self.settings("define")]
+        return "\n".join(made) + "\n"
+
+    def nearest(self):
+        """What is known of the rounding of the lines that @nearest names, and Gappa does not use: an error is at most
+        a unit of the rounded number, and less than that of the exact one."""
+        values, known = dict(self.lines), []
+        most = interval(-self.format.unit, self.format.unit)
+        less = self.format.unit / (1 + self.format.unit) + Fraction(1, 2**170)
+        for name in self.setting("nearest", "").split():
+            exact_value = re.fullmatch(r"rnd(.*)", values[name]).group(1)
+            known += [f"{name} -/ {exact_value} in {interval(-less, less)}", f"{exact_value} -/ {name} in {most}"]
+        return "".join(f" /\\ {fact}" for fact in known)
+
+    def hints(self, result):
+        """Identities that help Gappa; those of `last`, the result before its rounding, only where they are of this."""
+        own = f"(last - {result.upper()})"
+        return "".join(f"{self.filled(hint)};\n" for hint in self.settings("hint") if "(last - " not in hint or own in hint)
+
+    def exactly(self, **values):
+        """The formula without rounding, of rationals."""
+        for name, value in self.lines:
+            values[name.upper()] = eval(as_rationals(without_rounding(value)), {"exact": exact}, values)
+        return values[self.result.upper()]
+
+    def approximation(self):
+        """How far the formula without rounding is from the function that it stands for: the product of the
+        polynomials' relative errors. @approximates POLYNOMIAL ~ FUNCTION on LOW .. HIGH."""
+        total = Fraction(1)
+        for text in self.settings("approximates"):
+            polynomial, function, low, high = re.fullmatch(r"(.*) ~ (.*) on (.*) \.\. (.*)", self.filled(text)).groups()
+            polynomial = re.sub(r"(\w+)\[(.*?)\]",
+                                lambda m: nested(coefficients(m.group(1), self.dtype), f"({m.group(2)})"), polynomial)
+            total *= 1 + polynomial_error(polynomial, function, low, high) * (1 + self.format.unit)
+        return total - 1
+
+
+def without_rounding(value):
+    return re.sub(r"\b[a-z]\w*\b", lambda m: m.group() if m.group() == "sqrt" else m.group().upper(),
+                  re.sub(r"\brnd\b", "", value))
+
+
+def as_rationals(text):
+    return re.sub(r"0[xX][0-9a-fA-F.]+[pP][-+]?\d+|(?<![\w.])\d+(\.\d+)?",
+                  lambda m: f"exact('{m.group().lower()}')", text)
+
+
+# ---- from a relative error to ULP ----------------------------------------------------------------
+
+
+HALF = Fraction(1, 2)
+
+
+def anywhere(error, f, last=HALF):
+    """The most ULP that a result has whose relative error before its last rounding is this, wherever in its
+    binade the exact value is. An exact value just below a power of two may be rounded to a number above it,
+    where numbers are twice as far apart: only if the error is more than a unit. last: the most that the last
+    rounding moves it, as a part of the distance between two numbers."""
+    units = error / f.unit
+    return units + (2 * last if units > 1 else last)
+
+
+def place(value):
+    """How near a positive or negative interval gets to the end of its binade: 1 if it gets there."""
+    low, high = sorted((abs(value[0]), abs(value[1])))
+    top = Fraction(2) ** (exponent_of(low) + 1) if low else 0
+    return high / top if value[0] * value[1] > 0 and high <= top else Fraction(1)
+
+
+def ulps(error, value, f, last=HALF):
+    """The same for an exact value in this interval."""
+    near = place(value)
+    if near * (1 + error) >= 1:
+        return anywhere(error, f, last)
+    return near * error / f.unit + last
+
+
+def ulps_rounded(error, value, f):
+    """Of a relative error that includes the last rounding."""
+    return place(value) * error / f.unit
+
+
+def goals(result):
+    """The relative errors before and after the last rounding."""
+    return [f"({name} - {result.upper()}) / {result.upper()}" for name in ("last", result)]
+
+
+# ---- formulas of a function that has cells -------------------------------------------------------
+
+
+def check_sensitivity(formula):
+    """What the file says of the formula's relative change, d being that of its base, must be an identity: it is
+    compared with the formula itself at many more points than a quotient of its degree can agree by chance."""
+    base = formula.base[1].upper()
+    for i in range(1, 40):
+        v, d, t = Fraction(i, 37), Fraction(i * i % 23 + 1, 1009), Fraction(i * i % 31 + 5, 17)
+        change = eval(formula.setting("sensitivity"), {}, {base: v, "d": d, "T": t})
+        if formula.exactly(**{base: v * (1 + d)}, T=t) / formula.exactly(**{base: v}, T=t) - 1 != change:
+            sys.exit(f"prove.py: the sensitivity of {formula.name} is wrong")
+
+
+def error_in_cell(formula, cell, approximation):
+    """The error in ULP, and the relative error after the last rounding."""
+    f, (kind, base), result = formula.format, formula.base, formula.result.upper()
+    low, high = cell.value
+    near = 16 * f.unit
+    least, most = {"exp": (0, 1), "expm1": (-1, 0)}[kind]  # monotonic rounding keeps it there
+    low, high = max(low - abs(low) * near, Fraction(least)), min(high + abs(high) * near, Fraction(most))
+    change = re.sub(rf"\b{base.upper()}\b", "exact", formula.setting("sensitivity"))
+    script = (f"{formula.script([base, 't'], formula.result)}change = {change};\n"
+              f"{{ {base} in {interval(low, high)} /\\ t in {interval(*cell.t)} /\\ exact in {interval(*cell.value)}"
+              f" /\\ d in {interval(*cell.error)}"
+              f" -> GOALS }}\n{formula.hints(formula.result)}")
+    before, after, moved, value = gappa(script, goals(formula.result) + ["change", result])
+    other = (1 + magnitude(moved)) * (1 + approximation)
+    before, after = (1 + magnitude(before)) * other - 1, (1 + magnitude(after)) * other - 1
+    return min(ulps(before, value, f), ulps_rounded(after, value, f)), after
+
+
+# ---- formulas of any numbers ---------------------------------------------------------------------
+
+
+def cases(formula):
+    """(what, result, hypotheses) of each @case, for each k of @each."""
+    first, last = (int(word) for word in formula.setting("each", "0 0").split())
+    for text in formula.settings("case"):
+        what, result, hypotheses = re.fullmatch(r"(\w+) of (\w+): (.*)", formula.filled(text)).groups()
+        for k in range(first, last + 1) if re.search(r"<[^>]*\bk\b", hypotheses) else [0]:
+            yield what, result, re.sub(r"<([^>]*)>", lambda m: gappa_number(eval(
+                as_rationals(m.group(1)), {"exact": exact, "k": Fraction(k)})), hypotheses)
+
+
+def error_in_case(formula, result, hypotheses):
+    """In ULP."""
+    inputs = formula.setting("inputs").split()
+    before, after, value = gappa(f"{formula.script(inputs, result)}{{ {hypotheses}{formula.nearest()} -> GOALS }}\n"
+                                 f"{formula.hints(result)}", goals(result) + [f"|{result.upper()}|"], threshold=0)
+    last = Fraction(dict(text.split() for text in formula.settings("last")).get(result, HALF))
+    return min(ulps(magnitude(before), value, formula.format, last),
+               ulps_rounded(magnitude(after), value, formula.format))
