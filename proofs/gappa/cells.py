@@ -124,6 +124,10 @@ def exp_error(dtype, low, high):
                             w=gappa_number(reduction(dtype)[1])), ["(p - E) / E"])[0]
 
 
+def greatest_exp_error(dtype):
+    return max(magnitude(exp_error(dtype, *cell)) for cell in cells_of_r(dtype, 3))
+
+
 def exp_cell(dtype, low, high, n):
     apart = reduction(dtype)[1]
     value = exp_interval(low - apart, high + apart)

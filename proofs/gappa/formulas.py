@@ -8,7 +8,7 @@ capitals, without rounding. The expressions between < and > of a @case are ratio
 import re
 import sys
 
-from cells import horner
+from cells import greatest_exp_error, horner
 from sources import FORMATS, Fraction, coefficients, constant, exact, first_coefficient
 from tools import exponent_of, gappa, gappa_number, interval, magnitude, nested, polynomial_error
 
@@ -29,11 +29,13 @@ class Formula:
         return (self.settings(name) + [default])[0]
 
     def constant(self, name):
+        if name == "EXP_ERROR":
+            return gappa_number(greatest_exp_error(self.dtype))
         name, _, part = name.partition(".")
         return first_coefficient(name, self.dtype) if part else constant(name, self.dtype)
 
     def filled(self, text):
-        return re.sub(r"\{(\w+(?:\.first)?)\}", lambda m: f"({self.constant(m.group(1))})", text)
+        return re.sub(r"\{(\w+(?:\.first)?)\}", lambda m: re.sub(r"^-.*", r"(\g<0>)", self.constant(m.group(1))), text)
 
     def expanded(self, name, value):
         call = re.fullmatch(r"polynomial\((\w+), (\w+)\)", value)
@@ -47,6 +49,7 @@ class Formula:
         and those without rounding, in capitals."""
         made = [f"@rnd = float<{self.format.gappa}, ne>;"]
         made += [f"{name} = rnd({name}_);\n{name.upper()} = {name};" for name in inputs]
+        made += [f"{name.upper()} = {name};" for name in self.setting("reals", "").split()]
         for name, value in self.lines:
             if name == result:
                 made += [f"last = {re.fullmatch(r'rnd(.*)', value).group(1)};", f"{name} = rnd(last);"]
@@ -181,16 +184,17 @@ def cases(formula):
     first, last = (int(word) for word in formula.setting("each", "0 0").split())
     for text in formula.settings("case"):
         what, result, hypotheses = re.fullmatch(r"(\w+) of (\w+): (.*)", formula.filled(text)).groups()
-        for k in range(first, last + 1) if re.search(r"<[^>]*\bk\b", hypotheses) else [0]:
-            yield what, result, re.sub(r"<([^>]*)>", lambda m: gappa_number(eval(
+        for k in range(first, last + 1) if re.search(r"<[^<>=][^<>]*\bk\b", hypotheses) else [0]:
+            yield what, result, re.sub(r"<([^<>=][^<>]*)>", lambda m: gappa_number(eval(
                 as_rationals(m.group(1)), {"exact": exact, "k": Fraction(k)})), hypotheses)
 
 
 def error_in_case(formula, result, hypotheses):
-    """In ULP."""
-    inputs = formula.setting("inputs").split()
-    before, after, value = gappa(f"{formula.script(inputs, result)}{{ {hypotheses}{formula.nearest()} -> GOALS }}\n"
-                                 f"{formula.hints(result)}", goals(result) + [f"|{result.upper()}|"], threshold=0)
+    """In ULP. The ULP of results called low... is the smallest subnormal number."""
+    f, exact_result = formula.format, result.upper()
+    start = f"{formula.script(formula.setting('inputs').split(), result)}{{ {hypotheses}{formula.nearest()} -> GOALS }}\n"
+    if result.startswith("low"):
+        return magnitude(gappa(start + formula.hints(result), [f"{result} - {exact_result}"])[0]) / f.smallest
+    before, after, value = gappa(start + formula.hints(result), goals(result) + [f"|{exact_result}|"], threshold=0)
     last = Fraction(dict(text.split() for text in formula.settings("last")).get(result, HALF))
-    return min(ulps(magnitude(before), value, formula.format, last),
-               ulps_rounded(magnitude(after), value, formula.format))
+    return min(ulps(magnitude(before), value, f, last), ulps_rounded(magnitude(after), value, f))

@@ -13,14 +13,15 @@ Fraction = fractions.Fraction
 
 
 class Format:
-    def __init__(self, name, precision, gappa, late):
+    def __init__(self, name, precision, gappa, late, smallest):
         self.name, self.gappa = name, gappa
         self.unit = Fraction(1, 2**precision)  # half the distance from 1 to the next number
         self.precision = precision
+        self.smallest = smallest  # subnormal number
         self.late = late  # exp(-LATE) is 2^-late or more
 
 
-FORMATS = {"f32": Format("f32", 24, "ieee_32", 95), "f64": Format("f64", 53, "ieee_64", 866)}
+FORMATS = {"f32": Format("f32", 24, "ieee_32", 95, Fraction(1, 2**149)), "f64": Format("f64", 53, "ieee_64", 866, Fraction(1, 2**1074))}
 
 
 @functools.lru_cache(None)
