@@ -8,9 +8,9 @@ capitals, without rounding. The expressions between < and > of a @case are ratio
 import re
 import sys
 
-from cells import greatest_exp_error, horner
+from cells import greatest_exp_error, horner, ln2_rest
 from sources import FORMATS, Fraction, coefficients, constant, exact, first_coefficient
-from tools import exponent_of, gappa, gappa_number, interval, magnitude, nested, polynomial_error
+from tools import constant_error, exponent_of, gappa, gappa_number, interval, magnitude, nested, polynomial_error
 
 
 class Formula:
@@ -31,11 +31,23 @@ class Formula:
     def constant(self, name):
         if name == "EXP_ERROR":
             return gappa_number(greatest_exp_error(self.dtype))
+        if name == "UNIT":
+            return f"0x1p-{self.format.precision}"
+        if name == "LN2_REST":
+            return gappa_number(ln2_rest(self.dtype))
+        if name.startswith("root_of_"):  # all digits that there are
+            parts = ["HIGH", "LOW"] + ["REST"] * (name == "root_of_silu")
+            return f"({' + '.join(constant(f'{name[8:].upper()}_ROOT_{part}', 'f64') for part in parts)})"
         name, _, part = name.partition(".")
         return first_coefficient(name, self.dtype) if part else constant(name, self.dtype)
 
     def filled(self, text):
         return re.sub(r"\{(\w+(?:\.first)?)\}", lambda m: re.sub(r"^-.*", r"(\g<0>)", self.constant(m.group(1))), text)
+
+    def given(self):
+        """What else is known. [[...]] is the magnitude of a constant, computed by Sollya."""
+        return "".join(" /\\ " + re.sub(r"\[\[(.*?)\]\]", lambda m: gappa_number(constant_error(m.group(1))), self.filled(text))
+                       for text in self.settings("given"))
 
     def expanded(self, name, value):
         call = re.fullmatch(r"polynomial\((\w+), (\w+)\)", value)
@@ -55,7 +67,7 @@ class Formula:
                 made += [f"last = {re.fullmatch(r'rnd(.*)', value).group(1)};", f"{name} = rnd(last);"]
             else:
                 made.append(f"{name} = {value};")
-        exact_lines = dict(text.split(" ", 1) for text in self.settings("exact"))
+        exact_lines = dict(self.filled(text).split(" ", 1) for text in self.settings("exact"))
         made += [f"{name.upper()} = {without_rounding(exact_lines.get(name, value))};" for name, value in self.lines]
         made += [f"{self.filled(text)};" for text in self.settings("define")]
         return "\n".join(made) + "\n"
@@ -73,14 +85,31 @@ class Formula:
 
     def hints(self, result):
         """Identities that help Gappa; those of `last`, the result before its rounding, only where they are of this."""
-        own = f"(last - {result.upper()})"
-        return "".join(f"{self.filled(hint)};\n" for hint in self.settings("hint") if "(last - " not in hint or own in hint)
+        others = re.compile(rf"\blast - (?!{result.upper()}\b)")
+        return "".join(f"{self.filled(hint)};\n" for hint in self.settings("hint") if not others.search(hint))
 
     def exactly(self, **values):
         """The formula without rounding, of rationals."""
         for name, value in self.lines:
             values[name.upper()] = eval(as_rationals(without_rounding(value)), {"exact": exact}, values)
         return values[self.result.upper()]
+
+    def change(self):
+        """The relative change of the exact result that d, that of the base, makes."""
+        if self.setting("condition"):  # over so short a way, it is the condition times d within a millionth
+            return f"({self.filled(self.setting('condition'))}) * d * 1.000001"
+        return re.sub(r"^between 0 and d\b.*", "d", self.setting("sensitivity"))
+
+    def concerns(self, cell):
+        """@outside ROOT WINDOW: the formula is used only where t is not nearer to the root than that. @below MOST: only
+        for lesser t."""
+        if cell.t[0] >= Fraction(self.setting("below", 1)):
+            return False
+        for text in self.settings("outside"):
+            root, window = (exact(constant(name, self.dtype)) for name in text.split())
+            if root - window * 0.999 < cell.t[0] and cell.t[1] < root + window * 0.999:
+                return False
+        return True
 
     def approximation(self):
         """How far the formula without rounding is from the function that it stands for: the product of the
@@ -94,14 +123,16 @@ class Formula:
         return total - 1
 
 
+HEX = r"0x[0-9a-f.]+p[-+]?\d+"
+
+
 def without_rounding(value):
-    return re.sub(r"\b[a-z]\w*\b", lambda m: m.group() if m.group() == "sqrt" else m.group().upper(),
+    return re.sub(rf"{HEX}|\b[a-z]\w*\b", lambda m: m.group() if m.group().startswith(("0x", "sqrt")) else m.group().upper(),
                   re.sub(r"\brnd\b", "", value))
 
 
 def as_rationals(text):
-    return re.sub(r"0[xX][0-9a-fA-F.]+[pP][-+]?\d+|(?<![\w.])\d+(\.\d+)?",
-                  lambda m: f"exact('{m.group().lower()}')", text)
+    return re.sub(rf"{HEX}|(?<![\w.])\d+(\.\d+)?", lambda m: f"exact('{m.group()}')", text)
 
 
 # ---- from a relative error to ULP ----------------------------------------------------------------
@@ -147,10 +178,62 @@ def goals(result):
 # ---- formulas of a function that has cells -------------------------------------------------------
 
 
+class Dual:
+    """A rational and its derivative."""
+
+    def __init__(self, value, slope=0):
+        self.value, self.slope = Fraction(value), Fraction(slope)
+
+    def __add__(self, b):
+        b = dual(b)
+        return Dual(self.value + b.value, self.slope + b.slope)
+
+    def __mul__(self, b):
+        b = dual(b)
+        return Dual(self.value * b.value, self.slope * b.value + self.value * b.slope)
+
+    def __truediv__(self, b):
+        b = dual(b)
+        return Dual(self.value / b.value, (self.slope * b.value - self.value * b.slope) / b.value**2)
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, b):
+        return self + -dual(b)
+
+    def __rsub__(self, b):
+        return dual(b) + -self
+
+    def __rtruediv__(self, b):
+        return dual(b) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def dual(a):
+    return a if isinstance(a, Dual) else Dual(a)
+
+
+def check_condition(formula):
+    """What the file says of the relative change of the result over that of its base, for small changes, must be an
+    identity: likewise."""
+    base = formula.base[1].upper()
+    for i in range(1, 40):
+        v, t = Fraction(i, 37), Fraction(i * i % 31 + 5, 17)
+        found = formula.exactly(**{base: Dual(v, 1)}, T=t)
+        if v * found.slope / found.value != eval(as_rationals(formula.filled(formula.setting("condition"))), {"exact": exact}, {base: v, "T": t}):
+            sys.exit(f"prove.py: the condition of {formula.name} is wrong")
+
+
 def check_sensitivity(formula):
     """What the file says of the formula's relative change, d being that of its base, must be an identity: it is
     compared with the formula itself at many more points than a quotient of its degree can agree by chance."""
+    if formula.setting("condition"):
+        return check_condition(formula)
     base = formula.base[1].upper()
+    if formula.setting("sensitivity").startswith("between 0 and d"):
+        return  # by the argument on paper that follows those words
     for i in range(1, 40):
         v, d, t = Fraction(i, 37), Fraction(i * i % 23 + 1, 1009), Fraction(i * i % 31 + 5, 17)
         change = eval(formula.setting("sensitivity"), {}, {base: v, "d": d, "T": t})
@@ -163,12 +246,12 @@ def error_in_cell(formula, cell, approximation):
     f, (kind, base), result = formula.format, formula.base, formula.result.upper()
     low, high = cell.value
     near = 16 * f.unit
-    least, most = {"exp": (0, 1), "expm1": (-1, 0)}[kind]  # monotonic rounding keeps it there
+    least, most = {"exp": (0, 1), "exp2": (0, 1), "expm1": (-1, 0)}[kind]  # monotonic rounding keeps it there
     low, high = max(low - abs(low) * near, Fraction(least)), min(high + abs(high) * near, Fraction(most))
-    change = re.sub(rf"\b{base.upper()}\b", "exact", formula.setting("sensitivity"))
+    change = re.sub(rf"\b{base.upper()}\b", "exact", formula.change())
     script = (f"{formula.script([base, 't'], formula.result)}change = {change};\n"
               f"{{ {base} in {interval(low, high)} /\\ t in {interval(*cell.t)} /\\ exact in {interval(*cell.value)}"
-              f" /\\ d in {interval(*cell.error)}"
+              f" /\\ d in {interval(*cell.error)}{formula.given()}"
               f" -> GOALS }}\n{formula.hints(formula.result)}")
     before, after, moved, value = gappa(script, goals(formula.result) + ["change", result])
     other = (1 + magnitude(moved)) * (1 + approximation)
@@ -180,11 +263,12 @@ def error_in_cell(formula, cell, approximation):
 
 
 def cases(formula):
-    """(what, result, hypotheses) of each @case, for each k of @each."""
-    first, last = (int(word) for word in formula.setting("each", "0 0").split())
+    """(what, result, hypotheses) of each @case, for each k of @each, or below what the case says."""
+    each = formula.setting(f"each {formula.dtype}") or formula.setting("each", "0 0")
+    first, last = (int(word) for word in each.split())
     for text in formula.settings("case"):
-        what, result, hypotheses = re.fullmatch(r"(\w+) of (\w+): (.*)", formula.filled(text)).groups()
-        for k in range(first, last + 1) if re.search(r"<[^<>=][^<>]*\bk\b", hypotheses) else [0]:
+        what, result, end, hypotheses = re.fullmatch(r"(\w+) of (\w+)(?: below (\d+))?: (.*)", formula.filled(text)).groups()
+        for k in range(first, int(end or last + 1)) if re.search(r"<[^<>=][^<>]*\bk\b", hypotheses) else [0]:
             yield what, result, re.sub(r"<([^<>=][^<>]*)>", lambda m: gappa_number(eval(
                 as_rationals(m.group(1)), {"exact": exact, "k": Fraction(k)})), hypotheses)
 
@@ -192,9 +276,12 @@ def cases(formula):
 def error_in_case(formula, result, hypotheses):
     """In ULP. The ULP of results called low... is the smallest subnormal number."""
     f, exact_result = formula.format, result.upper()
-    start = f"{formula.script(formula.setting('inputs').split(), result)}{{ {hypotheses}{formula.nearest()} -> GOALS }}\n"
+    start = f"{formula.script(formula.setting('inputs').split(), result)}{{ {hypotheses}{formula.given()}{formula.nearest()} -> GOALS }}\n"
     if result.startswith("low"):
         return magnitude(gappa(start + formula.hints(result), [f"{result} - {exact_result}"])[0]) / f.smallest
-    before, after, value = gappa(start + formula.hints(result), goals(result) + [f"|{exact_result}|"], threshold=0)
+    threshold = 0 if formula.setting("nearest") else 0.01
+    before, after, value = gappa(start + formula.hints(result), goals(result) + [f"|{exact_result}|"], threshold,
+                                 int(formula.setting("precision", 60)))
     last = Fraction(dict(text.split() for text in formula.settings("last")).get(result, HALF))
-    return min(ulps(magnitude(before), value, f, last), ulps_rounded(magnitude(after), value, f))
+    before, after = ((1 + magnitude(error)) * (1 + formula.approximation()) - 1 for error in (before, after))
+    return min(ulps(before, value, f, last), ulps_rounded(after, value, f))

@@ -44,35 +44,43 @@ def title(formula):
     return f"{formula.name} {formula.dtype}"
 
 
+def products(error, f):
+    """The errors of what this relative error is multiplied into."""
+    return {"product": formulas.anywhere(error, f),  # a number times it
+            "triple": formulas.anywhere((1 + error) * (1 + f.unit) - 1, f),  # two numbers, one after the other
+            "square": formulas.anywhere((1 + error) ** 2 * (1 + f.unit) - 1, f)}  # a number times it, times it again
+
+
 def prove_alone(formula, pieces, pool):
     """exp or exp - 1, as it is."""
     f, kind = formula.format, formula.base[0]
     if kind == "exp":
         work = [(formula.dtype, low, high, 0) for low, high in cells.cells_of_r(formula.dtype, pieces)]
         found = pool.map(title(formula), cells.exp_cell, work)
-        return {"value": max(formulas.ulps_rounded(magnitude(cell.error), cell.value, f) for cell in found),
-                "product": formulas.anywhere(max(magnitude(cell.error) for cell in found), f)}
-    found = expm1_cells(formula, pieces, pool)
-    return {"value": max(formulas.ulps(magnitude(cell.last), cell.value, f) for cell in found),
-            "product": formulas.anywhere(max(magnitude(cell.error) for cell in found), f)}
+        value = max(formulas.ulps_rounded(magnitude(cell.error), cell.value, f) for cell in found)
+    else:
+        found = expm1_cells(formula, pieces, pool)
+        value = max(formulas.ulps(magnitude(cell.last), cell.value, f) for cell in found)
+    return {"value": value, "low": value / 2 + formulas.HALF,  # a subnormal ULP is two or more of p * 2^n
+            **products(max(magnitude(cell.error) for cell in found), f)}
 
 
 def expm1_cells(formula, pieces, pool):
     work = [(formula.dtype, *job) for job in cells.expm1_jobs(formula.dtype, pieces)]
-    return pool.map(f"{title(formula)}, exp - 1", cells.expm1_cell, work)
+    return pool.map(f"{title(formula)}, exp - 1", cells.expm1_cell, work) + [cells.expm1_end(formula.dtype)]
 
 
 def prove_of_cells(formula, pieces, pool):
     """The greatest error of a formula of exp or exp - 1, and that of a number times it."""
     f, approximation = formula.format, formula.approximation()
     formulas.check_sensitivity(formula)
-    if formula.base[0] == "exp":
-        found = cells.exp_cells(formula.dtype, pieces)
-    else:
+    if formula.base[0] == "expm1":
         found = expm1_cells(formula, pieces, pool)
-    done = pool.map(title(formula), formulas.error_in_cell, [(formula, cell, approximation) for cell in found])
-    return {"value": max(in_ulps for in_ulps, _ in done),
-            "product": formulas.anywhere(max(error for _, error in done), f)}
+    else:
+        found = {"exp": cells.exp_cells, "exp2": cells.exp2_cells}[formula.base[0]](formula.dtype, pieces)
+    done = pool.map(title(formula), formulas.error_in_cell, 
+                    [(formula, cell, approximation) for cell in found if formula.concerns(cell)])
+    return {"value": max(in_ulps for in_ulps, _ in done), **products(max(error for _, error in done), f)}
 
 
 def prove_of_numbers(formula, pool):
@@ -106,7 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("formulas", nargs="*", help="names of *.formula files; all if none is given")
     parser.add_argument("--dtype", choices=FORMATS, help="only this dtype")
-    parser.add_argument("--pieces", type=int, default=3, help="cells between two powers of two of r")
+    parser.add_argument("--pieces", type=int, default=2, help="cells between two powers of two of r")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many times Gappa runs at once")
     arguments = parser.parse_args()
     pool = Pool(arguments.jobs)

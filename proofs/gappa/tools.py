@@ -14,10 +14,10 @@ def tool(command, text):
     return done.stdout + done.stderr
 
 
-def gappa(text, goals, threshold=0.01):
+def gappa(text, goals, threshold=0.01, precision=60):
     """The enclosures of these expressions, GOALS of a script. threshold: how much better a second way to get one of
-    them must be to be looked at."""
-    said = tool(["gappa", "-Eprecision=120", f"-Echange-threshold={threshold}", "-Wno-null-denominator"], text.replace("GOALS", asked(goals)))
+    them must be to be looked at; precision: the bits of its own arithmetic."""
+    said = tool(["gappa", f"-Eprecision={precision}", f"-Echange-threshold={threshold}", "-Wno-null-denominator"], text.replace("GOALS", asked(goals)))
     found = [enclosure(goal, said) for goal in goals]
     if None in found or "Error" in said or "trivially equal" in said:
         raise ValueError(f"Gappa does not bound {asked(goals)}:\n{text}\n{said}")
@@ -95,6 +95,14 @@ def polynomial_error(polynomial, function, low, high):
         raise ValueError(f"Sollya does not bound the polynomial of {function}:\n{polynomial}\n{said}")
     digits = [group for group in match.groups() if group is not None]
     return Fraction(int(digits[0])) * Fraction(2) ** int(digits[1])
+
+
+def constant_error(expression):
+    """The magnitude of a constant expression of Sollya, rounded up."""
+    said = tool(["sollya", "--warnonstderr"], f"prec = 400; display = dyadic; verbosity = 0;\n"
+                f"round(abs({expression}), 60, RU);\n")
+    digits, power = re.search(r"^(\d+)(?:b(-?\d+))?$", said, re.M).groups()
+    return int(digits) * Fraction(2) ** int(power or 0)
 
 
 def nested(coefs, x="x"):
