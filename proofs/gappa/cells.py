@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cells.py - exp and exp - 1: their arguments cut into cells, with the error in each.
+"""cells.py - exp, exp - 1 and 2^x: their arguments cut into cells, with the error in each.
 
 A cell is a power of two n and an interval of r, the reduced argument. Of the function that a formula
 starts from it knows the exact values, the relative error of what the library computes, and the
@@ -54,14 +54,15 @@ def ln2_rest(dtype):
 
 @functools.lru_cache(None)
 def reduction(dtype):
-    """The greatest |r|, and how far r before its rounding is from t - n * ln(2), t in one or two parts. Below 0.25 n is 0."""
+    """The greatest |r|, and how far r before its rounding is from t - n * ln(2), t in one or two parts. Below 0.25 n
+    is 0."""
     f = FORMATS[dtype]
     high, low = constant("LN2_HIGH", dtype), constant("LN2_LOW", dtype)
     most = constant("FURTHEST_OF_TWO", dtype)
-    one, other, parts, r = gappa(REDUCTION.format(gappa=f.gappa, high=high, low=low, log2_e=constant("LOG2_E", dtype),
-                                           most=most, d=gappa_number(ln2_rest(dtype)), k=gappa_number(4 * f.unit),
-                                           unit_of_most=gappa_number(int(most) * f.unit)),
-                          ["y - R", "x - R", "v - RL", "R"])
+    script = REDUCTION.format(gappa=f.gappa, high=high, low=low, log2_e=constant("LOG2_E", dtype), most=most,
+                              d=gappa_number(ln2_rest(dtype)), k=gappa_number(4 * f.unit),
+                              unit_of_most=gappa_number(int(most) * f.unit))
+    one, other, parts, r = gappa(script, ["y - R", "x - R", "v - RL", "R"])
     check_signs(f, int(most), max(magnitude(one), magnitude(other)))
     apart = max(magnitude(one), magnitude(other), magnitude(parts))
     return magnitude(r) + int(most) * f.unit + apart, apart

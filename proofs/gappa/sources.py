@@ -85,7 +85,7 @@ def first_coefficient(function, dtype):
 
 def check_quotes(formula):
     """The lines that a file quotes must be in the header, however they are broken."""
-    for path, quoted in re.findall(r"^# (\S+\.h): (.*)$", formula, re.M):
+    for path, quoted in re.findall(r"^# (\S+\.(?:h|def)): (.*)$", formula, re.M):
         squeeze = lambda text: re.sub(r"\s+", " ", text)
         if quoted.strip() not in squeeze((SOURCE / path).read_text()):
             sys.exit(f"prove.py: src/{path} no longer has: {quoted}")

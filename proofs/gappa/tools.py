@@ -97,6 +97,7 @@ def polynomial_error(polynomial, function, low, high):
     return Fraction(int(digits[0])) * Fraction(2) ** int(digits[1])
 
 
+@functools.lru_cache(None)
 def constant_error(expression):
     """The magnitude of a constant expression of Sollya, rounded up."""
     said = tool(["sollya", "--warnonstderr"], f"prec = 400; display = dyadic; verbosity = 0;\n"
