@@ -404,9 +404,12 @@ suite_proofs_quick() {
         skipped=$((skipped + 1))
         return
     fi
-    check "error bounds of exp (Gappa)" proofs/gappa/prove.py --pieces 2 exp
+    check "error bounds of exp (Gappa)" proofs/gappa/prove.py exp
     check "error bounds of sigmoid_right (f32, Gappa)" \
-        proofs/gappa/prove.py --pieces 2 --dtype f32 sigmoid_right
+        proofs/gappa/prove.py --dtype f32 sigmoid_right
+    check "error bounds without an exponential (Gappa)" proofs/gappa/prove.py elu_from_dst \
+        reciprocal_vjp sigmoid_from_dst softsign softsign_vjp sqrt_vjp tanh_from_dst tanh_shrink_small
+    check "error bounds of late results (Gappa)" proofs/gappa/prove.py late
 }
 
 # MemorySanitizer must see every store, so only programs that need nothing but libc are run: they
