@@ -14,6 +14,7 @@ import sys
 ALLOWED = {
     # other libraries' names for operators
     "bench/peers/": "the peers' tables",
+    "bench/arm_model/model.py": "an operator of each kind: a case of the model takes a minute",
     "bench/torch_cost.py": "a table of PyTorch's calls and ours",
     "tests/cuda_large.py": "formulas in PyTorch",
     "tests/dnnl_graph/": "kinds of oneDNN's Graph API",

@@ -24,8 +24,8 @@
 /* Each operator of ops.def as a function. `part` is a pass over the row, by number, and says what
  * out[] gets: the terms of its reductions or, in the last pass, the FULL and SUM outputs in order;
  * LETS + a pass: the ROWLETs that precede it; PER_ROWS: the PER_ROW outputs. in[]: the inputs;
- * values[]: the row's results of the passes before and, after those of all passes, the ROWLETs,
- * if they were made: the includer's LETS_MADE, of the facts; kept: the value of KEEP, written by its
+ * values[]: the row's results of the passes before and, after those of all passes, the ROWLETs, if
+ * they were made: the includer's LETS_MADE, of the facts; kept: the value of KEEP, written by its
  * pass. `part` and `choice` are constant: the compiler removes what they do not need. `facts`:
  * limits.h. */
 enum { LETS = 50, PER_ROWS = 100 };

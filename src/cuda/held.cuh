@@ -27,8 +27,8 @@ template <class Op, int N, int I> INLINE auto &held_at(int held, int j)
     return *(P *)(first + (j * threads + thread) * STEP);
 }
 
-/* The values of KEEP are in pieces of a vector's size, of the first input's: the first pieces of all
- * threads are next to each other, so that neighbours use different banks. */
+/* The values of KEEP are in pieces of a vector's size: the first pieces of all threads are next to
+ * each other, so that neighbours use different banks. */
 template <int N> constexpr int PIECE = N > 1 ? N * (int)sizeof(D) / (int)sizeof(T) : 1;
 
 template <int N> INLINE auto &kept_piece(int held, int j, int piece)

@@ -103,9 +103,9 @@ INLINE void reduce_packs(const pack<T, N> *from, int step, int count, T (&sum)[N
 /* ---- blocks and clusters of blocks -------------------------------------------------------- */
 
 /* Over all threads that share a row; each of them gets the results of a pass. Each of the TOTAL
- * results of a kernel, of which these are numbered from `first` on, has shared memory of its own, so
- * that no thread waits until those of the pass before are read. In a cluster, all blocks are known
- * to run. */
+ * results of a kernel, of which these are numbered from `first` on, has shared memory of its own:
+ * no thread waits until those of the pass before are read. In a cluster, all blocks are known to
+ * run. */
 template <bool MAX, int TOTAL, int BLOCKS, int WARPS, int COUNT>
 INLINE void reduce_row(const vjpi_cuda_loop &loop, int first, T (&mine)[COUNT])
 {

@@ -326,6 +326,7 @@ const family_edge family_edges[] = {
     { "glu", "", "a NaN up", 1, NAN, EDGE_IS, NAN, 0 },
     { "glu", "", "a gate of -inf", -INFINITY, 1, EDGE_ZERO, 1, 0 },
     { "glu", "", "a gate of inf", INFINITY, 3, EDGE_IS, 3, 0 },
+    { "glu", "", "a result across a power of two, f32", -0x1.4c862ep+3, 0x1.fd0a46p+15, EDGE_TRUE, 1, 0 },
     { "reglu", "", "a NaN gate", NAN, 1, EDGE_IS, NAN, 0 },
     { "reglu", "", "a NaN up", 1, NAN, EDGE_IS, NAN, 0 },
     { "reglu", "", "a gate of -inf", -INFINITY, 1, EDGE_ZERO, 1, 0 },
