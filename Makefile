@@ -33,8 +33,8 @@ NEED_AARCH64 := cmake=cmake aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu libc6-de
 
 .PHONY: all configure demo demo-lm check check-frameworks check-exhaustive check-proofs check-large \
 	check-sanitize check-static check-aarch64 check-reproducible check-sbom check-deb coverage fuzz \
-	fuzz-coverage abi abi-write abi-build sbom numerics numerics-peers bench bench-peers bench-growth arm-model \
-	peers \
+	fuzz-coverage abi abi-write abi-build sbom numerics numerics-peers bench bench-peers bench-avx2 avx2 \
+	bench-growth arm-model peers \
 	performance charts docs site kit install wheel deb \
 	clean help
 
@@ -45,7 +45,7 @@ configure:
 	@scripts/need.sh $(NEED)
 	@cmake --preset release $(TESTS_OFF) $(CUDA_OPTION)
 
-# For this machine alone, which takes a third of the time; `make` builds for all.
+# For this machine's instruction set only, which builds faster; `make` builds all of them.
 demo: ## install a compiler and CMake if missing, build, and train a small network
 	@scripts/need.sh $(NEED)
 	@cmake -B build/demo --preset release -DVJP_ISAS=native -DVJP_TESTS=OFF -DVJP_COMPAT=OFF -DVJP_CUDA=OFF
@@ -75,13 +75,13 @@ check-frameworks: ## run the tests of the Python package with frameworks, from P
 	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON) g++=g++
 	@scripts/check.sh $(FRAMEWORKS)
 
-check-exhaustive: ## measure every operator's error over all inputs; half an hour on two cores
+check-exhaustive: ## measure every operator's error over all inputs; a day on two cores, resumes
 	@scripts/need.sh $(NEED_TESTS)
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target exhaustive
 	@build/release/tests/exhaustive build/exhaustive.tsv
 
-check-proofs: ## prove error bounds (Gappa, Sollya) and that descriptors are safe (Frama-C); minutes
+check-proofs: ## prove error bounds (Gappa, Sollya) and that descriptors are safe (Frama-C); takes long
 	@scripts/need.sh $(NEED_PROOFS) $(NEED_FRAMAC)
 	@scripts/check.sh proofs
 
@@ -97,8 +97,9 @@ numerics: ## update the tables of docs/numerics.md from build/exhaustive.tsv
 		scripts/between.sh docs/numerics.md exhaustive
 
 numerics-peers: all build/peers/complete ## measure PyTorch's and oneDNN's errors for docs/numerics.md
-	@LD_LIBRARY_PATH=build/peers/lib build/peers/bin/python docs/numerics/peers.py \
-		build/release/vjp docs/numerics | scripts/between.sh docs/numerics.md peers
+	@scripts/need.sh nm=binutils
+	@build/peers/bin/python docs/numerics/peers.py build/release/vjp build/release/tools/errors docs/numerics | \
+		scripts/between.sh docs/numerics.md peers
 	@tools/site/results.py record numerics-peers "make numerics-peers"
 
 check-sanitize: ## run the tests under ASan and UBSan, TSan, MSan and valgrind
@@ -179,6 +180,15 @@ bench-peers: all peers ## compare with PyTorch and oneDNN on the CPU; ARGS="--op
 	@[ "$$(nproc)" = 1 ] || $(BENCH) --peers --threads "$$(nproc)" $(ARGS)
 	@$(BENCH) --peers --pages ordinary --shape $(BEYOND_CACHES) $(ARGS)
 
+# One core for each of CORES, a case on one of them: CORES=0,4,8,12 on a machine with nothing else to do.
+CORES = 0
+
+bench-avx2: all peers ## compare with PyTorch and oneDNN, all held to AVX2, and with all instructions: build/avx2
+	@bench/peers/capped.py --cores $(CORES) build/avx2
+
+avx2: ## update the table of docs/performance.md for AVX2 from build/avx2
+	@tools/site/avx2.py build/avx2
+
 bench-growth: all ## measure only vjp from 2^6 to 2^28 elements, over threads, and at likely cliffs
 	@$(BENCH) --set growth
 	@$(BENCH) --set cliffs
@@ -209,11 +219,10 @@ build/peers/peer_torch.so: bench/peers/torch.cpp bench/peers/onednn.c bench/peer
 	@scripts/peers.sh build/peers
 
 # A virtual environment: several GB, since the PyTorch package includes its CUDA libraries.
-# numerics-peers needs the other two packages.
 build/peers/complete:
 	@scripts/need.sh python3=python3 python3-venv
 	@python3 -m venv build/peers
-	@build/peers/bin/pip install -q numpy torch onednn-cpu-gomp
+	@build/peers/bin/pip install -q numpy torch
 	@touch $@
 
 # The wheel repaired by auditwheel carries OpenMP's runtime; the sdist is what the wheel is built from.

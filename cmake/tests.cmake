@@ -108,6 +108,7 @@ foreach(file IN LISTS tests)
   vjp_test(${name})
 endforeach()
 target_link_libraries(test_memory PRIVATE vjp_test_allocations)
+target_sources(test_doubles PRIVATE tests/exhaustive/named.c) # its attributes
 if(TARGET vjp_openblas)
   target_link_libraries(test_language_model PRIVATE vjp_openblas)
 endif()
@@ -137,6 +138,7 @@ if(VJP_EXAMPLES)
   set_target_properties(vjp_peer_fake PROPERTIES PREFIX "" OUTPUT_NAME peer_fake
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/peers)
   target_include_directories(vjp_peer_fake PRIVATE bench include tests/support)
+  target_link_libraries(vjp_peer_fake PRIVATE m)
   file(GLOB tests CONFIGURE_DEPENDS tests/tool/test_*.c)
   foreach(file IN LISTS tests)
     get_filename_component(name ${file} NAME_WE)
@@ -151,6 +153,8 @@ if(VJP_EXAMPLES)
   endforeach()
   add_test(NAME test_tool_perfdoc COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/perfdoc/test.sh
     ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_perfdoc>)
+  add_test(NAME test_tool_errors COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/errors.sh
+    ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tool_errors>)
   if(NOT CMAKE_CROSSCOMPILING) # a shell starts the program by its name
     add_test(NAME test_tool_completions COMMAND ${PROJECT_SOURCE_DIR}/tests/tool/completions.sh
       ${PROJECT_SOURCE_DIR}/tools/completions $<TARGET_FILE:vjp_program>)
@@ -195,13 +199,13 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   endforeach()
 endif()
 
-# tests/exhaustive: a program that runs for an hour (make check-exhaustive), on the machine that
+# tests/exhaustive: a program that runs for a day (make check-exhaustive), on the machine that
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
 list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)
 list(APPEND exhaustive # called so often that they are inlined
-  reference/dtypes.c reference/problem.c reference/random.c reference/values.c
-  tests/support/points.c tests/support/quick.c)
+  reference/dtypes.c reference/problem.c reference/quick.c reference/random.c reference/values.c
+  tests/support/doubles.c tests/support/points.c)
 add_executable(exhaustive ${exhaustive})
 foreach(is_f64 0 1)
   add_library(exhaustive_exp_${is_f64} OBJECT tests/exhaustive/exp.c)
@@ -212,7 +216,8 @@ foreach(is_f64 0 1)
 endforeach()
 set_target_properties(exhaustive PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 target_link_libraries(exhaustive PRIVATE vjp_test_build)
-target_compile_options(exhaustive PRIVATE -fopenmp-simd)
+# A loop that chooses by comparisons becomes vector code only if these need not trap.
+target_compile_options(exhaustive PRIVATE -fopenmp-simd -fno-trapping-math)
 if(NOT CMAKE_CROSSCOMPILING AND NOT VJP_SANITIZE)
   set(whole_program $<$<C_COMPILER_ID:GNU>:-flto=auto>)
   target_compile_options(exhaustive PRIVATE -O3 -march=native ${whole_program})

@@ -188,7 +188,7 @@ static int may_be_tie(const elements *e, const element *one)
     vjp_dtype dtype = e->p.tensors[e->p.op->ninputs].dtype;
     double w = e->ninputs > 1 ? one->at[e->inputs[1]] : 0;
     long double factor;
-    quick_factor(&e->p, one->at[e->inputs[0]], w, &factor);
+    quick_factor(&e->p, 0, one->at[e->inputs[0]], w, &factor);
     long double result = e->gradient >= 0 ? factor * one->at[e->gradient] : factor;
     long double error = fabsl(result - dtype_round(dtype, result)) / dtype_ulp(dtype, result);
     return !(fabsl(error - 0.5L) > 0.01L);

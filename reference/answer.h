@@ -114,11 +114,11 @@ static void find_stage(const query *q, oracle_row row, int first, int behind, do
         number_release(mark);
     }
     for (int k = first; k < behind; k++) {
-        s->sums[k] = variable(total_number(&sums[k]), BY_SUM + k);
+        s->sums[k] = variable(total_number(&sums[k]), BY_SUM(k));
         total_end(&sums[k]);
         if (is_known(q, k) && row.n > 0) {
             look(q, row, 0, x, s);
-            s->sums[k] = variable(q->entry->known[k](s).value, BY_SUM + k);
+            s->sums[k] = variable(q->entry->known[k](s).value, BY_SUM(k));
         }
     }
 }
@@ -217,7 +217,7 @@ static void find_pulls(const query *q, oracle_row row, double *x, scene *s, flow
         dual y = q->entry->forward(s);
         for (int k = 0; k < q->nsums && is_kept(q, s); k++) {
             flow one = no_flow();
-            flow_through(&one, upstream_of(q, s), &y, BY_SUM + k);
+            flow_through(&one, upstream_of(q, s), &y, BY_SUM(k));
             total_add(&values[k], one.value);
             pulls[k].size += one.size;
             pulls[k].any |= one.any;

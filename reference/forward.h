@@ -4,6 +4,14 @@
  * answer.h); no formula of the library is used. Where a derivative does not exist, the side taken
  * is the one docs/operators/ states. */
 
+/* Attributes of one problem that were asked for, by the very address of the name: comparing names
+ * takes as long as an exponential. */
+typedef struct attr_memory {
+    const char *names[PROBLEM_ATTRS];
+    vjp_attr attrs[PROBLEM_ATTRS];
+    int count;
+} attr_memory;
+
 /* One element and its row, as a forward function sees them. */
 typedef struct scene {
     const problem *p;
@@ -12,6 +20,7 @@ typedef struct scene {
     dual most;                   /* the largest exponent of the row */
     dual sums[DUAL_SUMS];        /* over the row, of the terms */
     double index, count;         /* the position in the row, and its length */
+    attr_memory *memory;         /* of the attributes asked for; NULL: none is kept */
 } scene;
 
 typedef dual (*forward_function)(const scene *s);
@@ -35,10 +44,21 @@ typedef struct oracle_entry {
     forward_function saved[PROBLEM_TENSORS]; /* inputs that the forward pass computed from others */
 } oracle_entry;
 
-static double real_of(const scene *s, const char *name)
+static vjp_attr attr_of(const scene *s, const char *name)
 {
-    return problem_attr(s->p, name).value.f64;
+    attr_memory *memory = s->memory;
+    for (int i = 0; memory != NULL && i < memory->count; i++)
+        if (memory->names[i] == name)
+            return memory->attrs[i];
+    vjp_attr attr = problem_attr(s->p, name);
+    if (memory != NULL && memory->count < COUNT_OF(memory->names)) {
+        memory->names[memory->count] = name;
+        memory->attrs[memory->count++] = attr;
+    }
+    return attr;
 }
+
+static double real_of(const scene *s, const char *name) { return attr_of(s, name).value.f64; }
 
 /* As the library's compute type has it. */
 static double rounded_real_of(const scene *s, const char *name)

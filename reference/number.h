@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number.h - the oracle's numbers as long doubles. exact_number.h of the tests has the same words
- * over MPFR's numbers; dual.h, forward.h and answer.h are written over either. */
+/* number.h - the oracle's numbers as long doubles. Of the tests, exact_number.h has the same words
+ * over MPFR's numbers and double_number.h over doubles; dual.h, forward.h and answer.h are written
+ * over any of them. */
 #ifndef VJP_REFERENCE_NUMBER_H
 #define VJP_REFERENCE_NUMBER_H
 
 #include <math.h>
 
+#include "product.h"
+
 typedef long double number;
+typedef long double magnitude; /* of a number: its digits do not matter */
 
 /* Whether there are digits to spare for what is lost next to a root of a slope. */
 enum {
@@ -16,6 +20,7 @@ enum {
 static inline number number_from(double a) { return a; }
 static inline number number_from_long(long double a) { return a; }
 static inline long double number_value(number a) { return a; }
+static inline magnitude number_magnitude(number a) { return fabsl(a); }
 static inline number number_add(number a, number b) { return a + b; }
 static inline number number_subtract(number a, number b) { return a - b; }
 static inline number number_multiply(number a, number b) { return a * b; }
@@ -40,7 +45,7 @@ static inline number number_exp(number a)
 /* exp(a * b): a rounding of the product would cost its size in ULP. */
 static inline number number_exp_product(number a, number b)
 {
-    number product = a * b, lost = fabsl(product) < 12000 ? fmal(a, b, -product) : 0;
+    number product = a * b, lost = fabsl(product) < 12000 ? product_lost(a, b) : 0;
     return number_exp(product) * (1 + lost);
 }
 
@@ -50,7 +55,7 @@ static inline number number_normal(number a)
 {
     const number high = 0xb504f333f9de6484p-63L, low = 0xb2fb1366ea957d3ep-128L;
     number z = -a / high, slope = -2 / sqrtl(number_pi()) * expl(-z * z);
-    number lost = isfinite(a) ? (fmal(-z, high, -a) - z * low) / high : 0;
+    number lost = isfinite(a) ? ((-z * high - a) - product_lost(z, high) - z * low) / high : 0;
     number share = 0.5L * (erfcl(z) + slope * lost);
     return isfinite(a) && share < 0x1p-12000L ? 0x1p-12000L : share;
 }

@@ -71,9 +71,9 @@ bound oracle_bound(const problem *p, int32_t output, int64_t n, long double size
     return bound_absolute(bound_sum_error(p->tensors[0].dtype, n, info->c, size));
 }
 
-long double oracle_ulps(const problem *p, int gradient_is_one)
+long double oracle_ulps(const problem *p, int32_t output, int gradient_is_one)
 {
-    const vjp_bound_info *info = oracle_bound_info(p, 0);
+    const vjp_bound_info *info = oracle_bound_info(p, output);
     return gradient_is_one ? info->unit_ulp : info->ulp;
 }
 

@@ -39,9 +39,9 @@ oracle_domain oracle_home_domain(const problem *p, int32_t home);
 const vjp_bound_info *oracle_bound_info(const problem *p, int32_t output);
 bound oracle_bound(const problem *p, int32_t output, int64_t n, long double size);
 
-/* oracle_ulps - the stated bound, in ULP, of the first output; tighter for some operators if
- * every gradient is 1. */
-long double oracle_ulps(const problem *p, int gradient_is_one);
+/* oracle_ulps - the stated bound, in ULP, of an output; tighter for some operators if every
+ * gradient is 1. */
+long double oracle_ulps(const problem *p, int32_t output, int gradient_is_one);
 
 /* oracle_answer - visit every element of every output that is wanted. inputs: the values in dense
  * order, each over its own tensor's shape. Strides and sharing do not matter here. */

@@ -112,7 +112,7 @@ suite_package() {
     if command -v "${RUSTC:-rustc}" >/dev/null; then
         check "Rust" tests/rust.sh "$prefix/lib" build/rust
     else
-        skip "Rust" "there is no rustc"
+        skip "Rust" "rustc is not installed"
     fi
     check "conformance kit" kit_consumer
     check "program (installed)" "$prefix/bin/vjp" info
@@ -346,8 +346,7 @@ suite_site() {
         check "every page in Chromium" build/site-tools/bin/python tests/site/browser.py build/site
     else
         cat "$log"
-        echo "every page in Chromium: skipped, for there is no Chromium"
-        skipped=$((skipped + 1))
+        skip "every page in Chromium" "Chromium is not installed"
     fi
 }
 
@@ -389,19 +388,18 @@ suite_proofs() {
         proofs/eva/run.sh --refute tensors 's/ || tensor->ndim > VJP_MAX_DIMS//'
     check "a fault in the check of a call is found (Eva)" \
         proofs/eva/run.sh --refute calls 's/s >= 0 && //'
-    check "elements lie in their spans; faults are found (WP)" proofs/wp/run.sh
+    check "elements lie in their spans; faults are found (WP)" proofs/wp/run.sh spans
+    check "the search for overlaps is safe and ends; faults are found (WP)" proofs/wp/run.sh search
 }
 
 suite_proofs_quick() {
     if command -v frama-c >"$log"; then
         check "descriptors with any fields (Eva)" proofs/eva/run.sh tensors
     else
-        echo "descriptors with any fields: skipped, it needs frama-c"
-        skipped=$((skipped + 1))
+        skip "descriptors with any fields (Eva)" "it needs frama-c"
     fi
     if ! command -v gappa >"$log" || ! command -v sollya >"$log"; then
-        echo "error bounds: skipped, they need gappa and sollya"
-        skipped=$((skipped + 1))
+        skip "error bounds (Gappa)" "they need gappa and sollya"
         return
     fi
     check "error bounds of exp (Gappa)" proofs/gappa/prove.py exp

@@ -14,13 +14,13 @@ import sys
 ALLOWED = {
     # other libraries' names for operators
     "bench/peers/": "the peers' tables",
-    "bench/arm_model/model.py": "an operator of each kind: a case of the model takes a minute",
     "bench/torch_cost.py": "a table of PyTorch's calls and ours",
     "tests/cuda_large.py": "formulas in PyTorch",
     "tests/dnnl_graph/": "kinds of oneDNN's Graph API",
     "tests/infiniop/": "operators of InfiniCore's API",
     # tests of these operators' own values
     "tests/exhaustive/exp.c": "the slope of the sigmoid, before diff_dst is multiplied in",
+    "tests/exhaustive/named.c": "numbers that operators are known with under other names",
     "tests/large/main.c": "the formulas of a row operator and a sum, written out",
     "tests/support/family_edges.c": "edge values",
     "tests/test_api.c": "what the enumeration says of some operators, written down",
@@ -29,8 +29,10 @@ ALLOWED = {
     "tests/test_edges_sums.c": "edge values",
     "tests/test_lookups.c": "the operators that have tables, and values without an entry",
     "tests/test_oracle.c": "derivatives and roots, written out",
+    "tests/tool/errors.sh": "results that are seen at a glance",
     "tests/test_refuse_attributes.c": "numbers that these operators refuse",
     # the rest
+    "bench/arm_model/model.py": "an operator of each kind: a case of the model takes a minute",
     "tests/consumer/": "what a user writes, who has the installed files alone",
     "tests/rust.sh": "what an example prints",
     "tests/support/samples.h": "the operator of each kind that tests name",

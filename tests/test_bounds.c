@@ -52,7 +52,7 @@ static void set_inputs(const problem *p, int64_t i, double x, double w)
     places.depends[i] = 0;
     places.factor[i] = 0;
     if (isfinite(x) && isfinite(w))
-        places.depends[i] = quick_factor(p, x, w, &places.factor[i]);
+        places.depends[i] = quick_factor(p, 0, x, w, &places.factor[i]);
 }
 
 static void describe_batch(problem *p, vjp_dtype dtype, vjp_dtype wide)

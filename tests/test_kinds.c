@@ -120,6 +120,10 @@ static void samples_are_of_their_kinds(void **state)
     assert_sample(SAMPLE_FORMAT, SHAPED_FOLD, "src slope dst ",
                   "data_format per_channel_broadcast ");
     assert_sample(SAMPLE_ROWS, SHAPED_ROW, "diff_dst dst mask? length? diff_src ", "axis ");
+    assert_sample(SAMPLE_NAN, SHAPED_MAP, "src dst ", "");
+    assert_sample(SAMPLE_STATS, SHAPED_ROW, "src mask? length? dst stats? ", "axis ");
+    assert_sample(SAMPLE_KEPT, SHAPED_ROW, "src gamma? rstd? diff_dst diff_src? diff_gamma? ", "");
+    assert_sample(SAMPLE_EXTRA, SHAPED_ROW, "src gamma? beta? dst mean? rstd? normalized? ", "");
     assert_true(kind_has_sums(vjp_op_find(SAMPLE_FOLD)));
     assert_string_equal(vjp_op_find(SAMPLE_MAP)->title, SAMPLE_MAP_TITLE);
 }

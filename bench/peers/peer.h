@@ -40,11 +40,13 @@ typedef struct peer_task {
 
 typedef struct peer {
     const char *name, *version;
+    const char *isa; /* the instruction set that it uses here, as it says itself */
 
     /* open - make the task ready to run; NULL with a reason if the peer refuses it. */
     void *(*open)(const peer_task *task, char reason[PEER_REASON_SIZE]);
 
-    /* run - 0 if all is well. result - where output 0, 1 .. of the last run is, contiguous. */
+    /* run - 0 if all is well. result - where output 0, 1 .. of the last run is, contiguous; NULL if
+     * the peer does not compute it. */
     int (*run)(void *job);
     const void *(*result)(void *job, int32_t output);
     void (*close)(void *job);

@@ -8,9 +8,10 @@
  *     vjp_plan    *plan; vjp_plan_create(ctx, "relu_backward", ...);        once per shape
  *     vjp_plan_run(plan, inputs, outputs, workspace, size, NULL);           once per step
  *
- * Creating may fail and says why in one sentence: pass a char buffer as `reason`. Running checks
- * only what can change from call to call (addresses, and labels on the CPU), allocates nothing and
- * takes no lock (OpenMP's runtime may, when it starts its threads or their number changes).
+ * Creating may fail, and says why in one sentence if you pass a char buffer as `reason`. Running
+ * checks only what can change from call to call (addresses, and labels on the CPU), allocates
+ * nothing and takes no lock (OpenMP's runtime may, when it starts its threads or their number
+ * changes).
  * The library never prints, aborts or exits. OpenMP's runtime may: it ends the process where it
  * cannot create a thread or allocate what its threads need. To rule that out, set num_threads to 1
  * or pass your own parallel_for.
@@ -66,7 +67,7 @@ typedef enum vjp_status {
     VJP_BAD_WORKSPACE = 9, /* NULL or smaller than vjp_plan_workspace_size says */
     VJP_TOO_LARGE = 10,    /* bytes beyond 62 bits, elements of rows 54, or CUDA blocks 31 */
     VJP_NO_MEMORY = 11,    /* the allocator returned NULL */
-    VJP_NO_DEVICE = 12,    /* the device is not there, or this build does not serve it */
+    VJP_NO_DEVICE = 12,    /* no such device, or not supported by this build */
     VJP_DEVICE_ERROR = 13  /* the device reported an error: vjp_context_error names it */
 } vjp_status;
 
@@ -96,26 +97,27 @@ typedef enum vjp_device {
 typedef void (*vjp_task)(void *arg, int64_t index);
 typedef void (*vjp_parallel_for)(void *user, int64_t ntasks, vjp_task task, void *arg);
 
-/* vjp_context_options - how plans run and where they live. Start from VJP_CONTEXT_DEFAULTS.
+/* vjp_context_options - how and where plans run. Start from VJP_CONTEXT_DEFAULTS.
  *
  * device, device_id: where plans of this context run. VJP_CUDA needs libvjp_cuda.so beside
  *     libvjp.so (the static library supports the CPU only); device_id is CUDA's device ordinal.
- * num_threads: 1 stays on the calling thread. n is a team of n threads of OpenMP, also where there
- *     are fewer CPUs, but never more than OpenMP's thread limit or 256. 0 takes what OpenMP offers
+ * num_threads: 1 stays on the calling thread. n is a team of n OpenMP threads, even if there are
+ *     fewer CPUs, but never more than OpenMP's thread limit or 256. 0 takes what OpenMP offers
  *     (OMP_NUM_THREADS, omp_set_num_threads), but never more than 256 or the CPUs in the affinity
  *     mask when the context is created. vjp_context_threads returns the result.
  * parallel_for: runs the tasks instead of OpenMP, unless num_threads is 1. `parallel_for_user`
  *     is passed to it.
  * allocate, deallocate: set both or neither; they replace the C library's allocator for
- *     contexts, their tables and plans. allocate returns memory aligned to at least 16 bytes, or NULL.
- *     Running a plan calls neither. `allocator_user` is passed to both.
+ *     contexts, their tables and plans. allocate returns memory aligned to at least 16 bytes, or
+ *     NULL. Running a plan calls neither. `allocator_user` is passed to both.
  * isa: the instruction set to use at most ("scalar", "avx2", "avx512"; on Arm "scalar", "neon"; on
  *     CUDA "80", "90"); NULL: the best. The environment may lower it further: vjp_context_create.
  *
- * Small work stays on the calling thread, and parallel_for is not called for it. The threshold is a
- * tuning figure and may change in any version: today 512 KiB read and written, in all passes, where
- * a long formula counts as 32 bytes per element, 64 in f64. Work for OpenMP also stays on the calling thread if it is started
- * inside an OpenMP parallel region or in a forked child (where OpenMP's threads are gone).
+ * Small work stays on the calling thread, and parallel_for is not called for it. The threshold may
+ * change in any version: today it is 512 KiB read and written, in all passes, where a long formula
+ * counts as 32 bytes per element, 64 in f64. Work for OpenMP also stays on the calling thread if it
+ * is started inside an OpenMP parallel region or in a forked child, where OpenMP's threads are
+ * gone.
  */
 typedef struct vjp_context_options {
     size_t struct_size; /* sizeof(vjp_context_options) */
@@ -228,8 +230,8 @@ typedef enum vjp_attr_type {
  *
  *     vjp_attr attrs[] = { vjp_attr_f64("alpha", 0.2), vjp_attr_f64("beta", 0.5) };
  *
- * Mind use_dst: by their specifications it defaults to 1 for relu_backward and to 0 for
- * sigmoid_backward.
+ * Note that use_dst defaults to 1 for relu_backward and to 0 for sigmoid_backward, as their
+ * specifications say.
  */
 typedef struct vjp_attr {
     const char *name;
@@ -298,12 +300,12 @@ typedef struct vjp_plan vjp_plan;
  * attrs, nattrs: its attributes in any order; those left out take their defaults.
  * tensors, ntensors: the descriptions of its inputs by index, then of its outputs by index
  *     (vjp_op_tensor_index finds one by name). NULL means that an optional tensor is not given, or
- *     that an output is not wanted: it is not computed then. Tensors behind ntensors count as NULL.
+ *     that an output is not wanted: it is not computed then. Tensors beyond ntensors count as NULL.
  *     An output may not repeat an element. Everything passed may be freed after the call.
  * *plan is set to NULL on failure, and `reason` says what to fix.
  *
  * A plan is one allocation and does not change after it is made. For large 16-bit data the first
- * plan of some operators also makes a table, which the context keeps: at most 32, 256 KiB each.
+ * plan of some operators also makes a table, which the context keeps: at most 32 of 256 KiB each.
  */
 VJP_API vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *attrs,
                                    int32_t nattrs, const vjp_tensor *const *tensors,
@@ -342,10 +344,10 @@ VJP_API vjp_status vjp_plan_check(const vjp_plan *plan, const void *const *input
 
 /* vjp_compute - create a plan, run it and destroy it, in one call.
  *
- * ctx may be NULL: one context with default options, made by the first such call and kept for the
- * life of the process. The workspace, if one is needed, comes from the context's allocator, on CUDA
- * from cudaMalloc. The arguments are those of vjp_plan_create and vjp_plan_run. On a CUDA context
- * the call waits for the work to finish.
+ * ctx may be NULL: then a context with default options is used, which the first such call makes
+ * and the process keeps. The workspace, if one is needed, comes from the context's allocator, on
+ * CUDA from cudaMalloc. The arguments are those of vjp_plan_create and vjp_plan_run. On a CUDA
+ * context the call waits for the work to finish.
  */
 VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr *attrs,
                                int32_t nattrs, const vjp_tensor *const *tensors, int32_t ntensors,
@@ -354,7 +356,7 @@ VJP_API vjp_status vjp_compute(vjp_context *ctx, const char *op, const vjp_attr 
 
 /* ---- enumeration -------------------------------------------------------------------------- */
 
-/* vjp_dtype_rule - which dtypes a tensor of an operator takes. Each tensor decides for itself.
+/* vjp_dtype_rule - which dtypes a tensor of an operator may have, independently of other tensors.
  * SAME: the dtype of the call, that of input 0: f64, f32, f16 or bf16.
  * WIDE: as SAME, or f32 beside f16 and bf16.
  * ANY: as SAME, or any two of f32, f16 and bf16 of which one is f32.
@@ -381,7 +383,7 @@ typedef enum vjp_shape_rule {
     VJP_SHAPE_ROW = 3
 } vjp_shape_rule;
 
-/* What else is true of a tensor. */
+/* vjp_tensor_flags - other properties of a tensor. */
 typedef enum vjp_tensor_flags {
     VJP_TENSOR_OPTIONAL = 1, /* NULL is allowed; of several outputs one must be given */
     VJP_TENSOR_SUM = 2,      /* an output that is summed over the dims along which it broadcasts */

@@ -167,6 +167,48 @@ def exp_cells(dtype, pieces):
     return found
 
 
+def bell_cells(dtype, pieces):
+    """Those of exp(-src^2 / 2) up to GELU_FURTHEST; t is -|src|. Far from 0, where the power of two is applied last and
+    only the error counts, in cells of many powers."""
+    found = [dataclasses.replace(cell, t=minus_root(cell.t)) for n in range(0, -8, -1)
+             for cell in (exp_cell(dtype, *r, n) for r in cells_of_r(dtype, pieces) if n < 0 or r[1] <= 0)]
+    n, error, furthest = -7, greatest_exp_error(dtype), exact(constant("GELU_FURTHEST", dtype))
+    while n * LN2 > -furthest * furthest / 2:
+        step, power = max(2, -n // 12), max(n, -64)
+        found.append(Cell(value=(Fraction(2) ** (power - step), Fraction(2) ** power), error=(-error, error),
+                          t=minus_root(((n - step) * LN2, n * LN2))))
+        n -= step
+    return found
+
+
+def fine_bell_cells(dtype, pieces):
+    """The same for formulas that are proved quickly in a cell, the rest being a factor: also far from 0 by the place between
+    two powers of two, several of them at a time, over which src changes by three hundredths."""
+    found, n, furthest = [], 0, exact(constant("GELU_FURTHEST", dtype))
+    while n * LN2 > -furthest * furthest / 2:
+        step, power = max(1, -n // 16), Fraction(2) ** (max(n, -64) - n)
+        for cell in (exp_cell(dtype, *r, n) for r in cells_of_r(dtype, pieces if n > -8 else 1) if n < 0 or r[1] <= 0):
+            least, most = cell.t
+            found.append(dataclasses.replace(cell, t=minus_root((least - (step - 1) * LN2, most)),
+                                             value=tuple(v * power for v in cell.value)))
+        n -= step
+    return split_at(found, -Fraction(1, 2**50))  # beyond, not even a rounded factor is what it is at 0
+
+
+def split_at(cells, end):
+    """The same cells, with an end of t there."""
+    return [dataclasses.replace(cell, t=t) for cell in cells for t in
+            ([(cell.t[0], end), (end, cell.t[1])] if cell.t[0] < end < cell.t[1] else [cell.t])]
+
+
+def minus_root(argument):
+    """-|src| where -src^2 / 2 is in this interval, a little more."""
+    grain = 2**40
+    root = lambda t: Fraction(math.isqrt(math.floor(-2 * t * grain * grain)), grain)
+    low, high = argument
+    return -root(low) - Fraction(2, grain), -max(root(min(high, Fraction(0))) - Fraction(1, grain), Fraction(0))
+
+
 # ---- exp - 1 -------------------------------------------------------------------------------------
 
 

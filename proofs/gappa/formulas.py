@@ -9,6 +9,7 @@ import re
 import sys
 
 from cells import greatest_exp_error, horner, ln2_rest
+from mills import far_error
 from sources import FORMATS, Fraction, coefficients, constant, exact, first_coefficient
 from tools import constant_error, exponent_of, gappa, gappa_number, interval, magnitude, nested, polynomial_error
 
@@ -35,6 +36,8 @@ class Formula:
             return f"0x1p-{self.format.precision}"
         if name == "LN2_REST":
             return gappa_number(ln2_rest(self.dtype))
+        if name == "root_of_gelu":  # relative to a function with another root, the polynomial's error would be large
+            return "0.75179152469356445745790494677952403966447115342345384838653956562084626579734695"
         if name.startswith("root_of_"):  # all digits that there are
             parts = ["HIGH", "LOW"] + ["REST"] * (name == "root_of_silu")
             return f"({' + '.join(constant(f'{name[8:].upper()}_ROOT_{part}', 'f64') for part in parts)})"
@@ -50,10 +53,10 @@ class Formula:
                        for text in self.settings("given"))
 
     def expanded(self, name, value):
-        call = re.fullmatch(r"polynomial\((\w+), (\w+)\)", value)
-        if not call:
+        call = polynomial_of(value)
+        if not call or self.base == ["src"]:
             return [(name, self.filled(value))]
-        text = horner(name, coefficients(call.group(1), self.dtype), call.group(2), True)
+        text = horner(name, coefficients(call[0], self.dtype), call[1], True)
         return re.findall(r"^(\w+) = (.*);$", text, re.M)
 
     def script(self, inputs, result):
@@ -66,11 +69,15 @@ class Formula:
             if name == result:
                 made += [f"last = {re.fullmatch(r'rnd(.*)', value).group(1)};", f"{name} = rnd(last);"]
             else:
-                made.append(f"{name} = {value};")
-        exact_lines = dict(self.filled(text).split(" ", 1) for text in self.settings("exact"))
-        made += [f"{name.upper()} = {without_rounding(exact_lines.get(name, value))};" for name, value in self.lines]
+                made.append(f"{name} = rnd({name}_);" if polynomial_of(value) else f"{name} = {value};")
+        instead = self.exact_lines()
+        made += [f"{name.upper()} = {without_rounding(instead.get(name, value))};" if not polynomial_of(value) else
+                 f"{name.upper()} = {name} / ((1 + p) * (1 + c * (y - Y)));" for name, value in self.lines]
         made += [f"{self.filled(text)};" for text in self.settings("define")]
         return "\n".join(made) + "\n"
+
+    def exact_lines(self):
+        return dict(self.filled(text).split(" ", 1) for text in self.settings("exact"))
 
     def nearest(self):
         """What is known of the rounding of the lines that @nearest names, and Gappa does not use: an error is at most
@@ -88,8 +95,17 @@ class Formula:
         others = re.compile(rf"\blast - (?!{result.upper()}\b)")
         return "".join(f"{self.filled(hint)};\n" for hint in self.settings("hint") if not others.search(hint))
 
+    def any_reals(self):
+        """Some value of each of @reals and of the factor, for a check of identities."""
+        return {name.upper(): Fraction(2, 7) for name in self.setting("reals", "").split() + self.factor()[:1]}
+
+    def factor(self):
+        """@factor NAME FORMULA...: NAME is the result of these formulas of src, factors.py."""
+        return self.setting("factor", "").split()
+
     def exactly(self, **values):
         """The formula without rounding, of rationals."""
+        values.update(self.any_reals())
         for name, value in self.lines:
             values[name.upper()] = eval(as_rationals(without_rounding(value)), {"exact": exact}, values)
         return values[self.result.upper()]
@@ -102,8 +118,8 @@ class Formula:
 
     def concerns(self, cell):
         """@outside ROOT WINDOW: the formula is used only where t is not nearer to the root than that. @below MOST: only
-        for lesser t."""
-        if cell.t[0] >= Fraction(self.setting("below", 1)):
+        for lesser t. @above LEAST: only for greater t."""
+        if cell.t[0] >= Fraction(self.setting("below", 1)) or cell.t[1] <= Fraction(self.setting("above", "-1e9")):
             return False
         for text in self.settings("outside"):
             root, window = (exact(constant(name, self.dtype)) for name in text.split())
@@ -111,16 +127,51 @@ class Formula:
                 return False
         return True
 
-    def approximation(self):
+    def approximation(self, at=None):
         """How far the formula without rounding is from the function that it stands for: the product of the
-        polynomials' relative errors. @approximates POLYNOMIAL ~ FUNCTION on LOW .. HIGH."""
+        polynomials' relative errors; only in the pieces that meet the interval `at`.
+        @approximates POLYNOMIAL ~ FUNCTION on LOW .. HIGH in PIECES, LOW .. HIGH in PIECES.
+        @far NAME LOW HIGH: for the rest of the range by mills.py."""
         total = Fraction(1)
         for text in self.settings("approximates"):
-            polynomial, function, low, high = re.fullmatch(r"(.*) ~ (.*) on (.*) \.\. (.*)", self.filled(text)).groups()
+            polynomial, function, ranges = re.fullmatch(r"(.*) ~ (.*) on (.*)", self.filled(text)).groups()
             polynomial = re.sub(r"(\w+)\[(.*?)\]",
                                 lambda m: nested(coefficients(m.group(1), self.dtype), f"({m.group(2)})"), polynomial)
-            total *= 1 + polynomial_error(polynomial, function, low, high) * (1 + self.format.unit)
+            errors = [polynomial_error(polynomial, function, *piece) for piece in pieces_of(ranges) if meet(piece, at)]
+            for name, low, high in (far.split() for far in self.settings("far")):
+                root = Fraction(self.constant("root_of_gelu"))
+                if meet((low, high), at):
+                    errors.append(far_error(name, self.dtype, root, Fraction(low), Fraction(high)))
+            error = max(errors)
+            total *= 1 + error * (1 + self.format.unit)
         return total - 1
+
+
+def pieces_of(ranges):
+    """The ends of each piece, as Sollya reads them. `around ROOT within 2^-M beyond 2^-N` is both sides of the root, in halves
+    towards it."""
+    for root, first, last in re.findall(r"around ([^,]+?) within 2\^-(\d+) beyond 2\^-(\d+)", ranges):
+        for k in range(int(first), int(last)):
+            yield f"{root} - 2^(-{k})", f"{root} - 2^(-{k + 1})"
+            yield f"{root} + 2^(-{k + 1})", f"{root} + 2^(-{k})"
+    for low, high, pieces in re.findall(r"([^,]+?) \.\. ([^,]+?)(?: in (\d+))?(?:, |$)", ranges):
+        n = int(pieces or 1)
+        at = lambda i: f"(({low}) * {n - i} + ({high}) * {i}) / {n}" if 0 < i < n else (high if i else low)
+        yield from ((at(i), at(i + 1)) for i in range(n))
+
+
+def meet(piece, at):
+    return not at or number_of(piece[0]) <= at[1] and at[0] <= number_of(piece[1])
+
+
+def number_of(text):
+    return eval(as_rationals(text.replace("^", "**")), {"exact": exact})
+
+
+def polynomial_of(value):
+    """(function, argument) of polynomial(function, argument)."""
+    call = re.fullmatch(r"polynomial\((\w+), (\w+)\)", value)
+    return call and call.groups()
 
 
 HEX = r"0x[0-9a-f.]+p[-+]?\d+"
@@ -141,13 +192,23 @@ def as_rationals(text):
 HALF = Fraction(1, 2)
 
 
-def anywhere(error, f, last=HALF):
+def anywhere(error, f, last=HALF, across=None):
     """The most ULP that a result has whose relative error before its last rounding is this, wherever in its
     binade the exact value is. An exact value just below a power of two may be rounded to a number above it,
     where numbers are twice as far apart: only if the error is more than a unit. last: the most that the last
-    rounding moves it, as a part of the distance between two numbers."""
+    rounding moves it, as a part of the distance between two numbers. across: the most that it adds across a power of
+    two to errors of less than 3 units."""
     units = error / f.unit
-    return units + (2 * last if units > 1 else last)
+    if units <= 1:
+        return units + last
+    return units + (max(last, across) if across is not None and units < 3 else 2 * last)
+
+
+def across_by(divisor):
+    """The most ULP that the rounding of a quotient of numbers adds if it takes the result across a power of two from
+    an exact value below it. With A and B the digits of dividend and divisor, A > B, so that the quotient is at
+    least 1 + 1 / B, not far below the next number, 1 + 2 units, or above it."""
+    return 2 * (1 - 1 / (2 * place(divisor))) if place(divisor) < 1 else Fraction(1)
 
 
 def place(value):
@@ -157,11 +218,11 @@ def place(value):
     return high / top if value[0] * value[1] > 0 and high <= top else Fraction(1)
 
 
-def ulps(error, value, f, last=HALF):
+def ulps(error, value, f, last=HALF, across=None):
     """The same for an exact value in this interval."""
     near = place(value)
     if near * (1 + error) >= 1:
-        return anywhere(error, f, last)
+        return anywhere(error, f, last, across)
     return near * error / f.unit + last
 
 
@@ -222,7 +283,8 @@ def check_condition(formula):
     for i in range(1, 40):
         v, t = Fraction(i, 37), Fraction(i * i % 31 + 5, 17)
         found = formula.exactly(**{base: Dual(v, 1)}, T=t)
-        if v * found.slope / found.value != eval(as_rationals(formula.filled(formula.setting("condition"))), {"exact": exact}, {base: v, "T": t}):
+        condition = as_rationals(formula.filled(formula.setting("condition")))
+        if v * found.slope / found.value != eval(condition, {"exact": exact}, {base: v, "T": t, **formula.any_reals()}):
             sys.exit(f"prove.py: the condition of {formula.name} is wrong")
 
 
@@ -236,27 +298,36 @@ def check_sensitivity(formula):
         return  # by the argument on paper that follows those words
     for i in range(1, 40):
         v, d, t = Fraction(i, 37), Fraction(i * i % 23 + 1, 1009), Fraction(i * i % 31 + 5, 17)
-        change = eval(formula.setting("sensitivity"), {}, {base: v, "d": d, "T": t})
+        change = eval(formula.setting("sensitivity"), {}, {base: v, "d": d, "T": t, **formula.any_reals()})
         if formula.exactly(**{base: v * (1 + d)}, T=t) / formula.exactly(**{base: v}, T=t) - 1 != change:
             sys.exit(f"prove.py: the sensitivity of {formula.name} is wrong")
 
 
-def error_in_cell(formula, cell, approximation):
+def error_in_cell(formula, cell, approximation, factor=None):
     """The error in ULP, and the relative error after the last rounding."""
     f, (kind, base), result = formula.format, formula.base, formula.result.upper()
     low, high = cell.value
     near = 16 * f.unit
-    least, most = {"exp": (0, 1), "exp2": (0, 1), "expm1": (-1, 0)}[kind]  # monotonic rounding keeps it there
+    least, most = (-1, 0) if kind == "expm1" else (0, 1)  # monotonic rounding keeps it there
     low, high = max(low - abs(low) * near, Fraction(least)), min(high + abs(high) * near, Fraction(most))
     change = re.sub(rf"\b{base.upper()}\b", "exact", formula.change())
-    script = (f"{formula.script([base, 't'], formula.result)}change = {change};\n"
+    error, known, inputs = cell.error, "", [base, "t"]
+    if factor:
+        name, (bottom, top), by = factor
+        error = ((1 + error[0]) * (1 - by) - 1, (1 + error[1]) * (1 + by) - 1)
+        around = (bottom - abs(bottom) * by, top + abs(top) * by)
+        known, inputs = f" /\\ {name} in {interval(*around)}", inputs + [name]
+    script = (f"{formula.script(inputs, formula.result)}change = {change};\n"
               f"{{ {base} in {interval(low, high)} /\\ t in {interval(*cell.t)} /\\ exact in {interval(*cell.value)}"
-              f" /\\ d in {interval(*cell.error)}{formula.given()}"
+              f" /\\ d in {interval(*error)}{known}{formula.given()}"
               f" -> GOALS }}\n{formula.hints(formula.result)}")
-    before, after, moved, value = gappa(script, goals(formula.result) + ["change", result])
+    divisor = re.fullmatch(r"rnd\(\w+ / (\w+)\)", dict(formula.lines)[formula.result])
+    before, after, moved, value, *over = gappa(script, goals(formula.result) + ["change", result]
+                                               + ([divisor.group(1)] if divisor else []))
     other = (1 + magnitude(moved)) * (1 + approximation)
     before, after = (1 + magnitude(before)) * other - 1, (1 + magnitude(after)) * other - 1
-    return min(ulps(before, value, f), ulps_rounded(after, value, f)), after
+    across = across_by(over[0]) if over else None
+    return min(ulps(before, value, f, across=across), ulps_rounded(after, value, f)), after
 
 
 # ---- formulas of any numbers ---------------------------------------------------------------------

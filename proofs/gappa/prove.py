@@ -19,6 +19,7 @@ import re
 import sys
 
 import cells
+import factors
 import formulas
 from formulas import Formula
 from sources import FORMATS, HERE, Fraction, check_quotes
@@ -48,6 +49,8 @@ def products(error, f):
     """The errors of what this relative error is multiplied into."""
     return {"product": formulas.anywhere(error, f),  # a number times it
             "triple": formulas.anywhere((1 + error) * (1 + f.unit) - 1, f),  # two numbers, one after the other
+            "sum": formulas.anywhere((1 + error) * (1 + f.unit) ** 2 - 1, f),  # a number and a rounded sum of two
+            "itself": formulas.anywhere((1 + error) ** 2 - 1, f),
             "square": formulas.anywhere((1 + error) ** 2 * (1 + f.unit) - 1, f)}  # a number times it, times it again
 
 
@@ -61,8 +64,10 @@ def prove_alone(formula, pieces, pool):
     else:
         found = expm1_cells(formula, pieces, pool)
         value = max(formulas.ulps(magnitude(cell.last), cell.value, f) for cell in found)
+    # Of an argument in two parts, also the sum rounds where no multiple of ln(2) is subtracted.
+    parts = max(magnitude(cell.error) + (f.unit if cell.t[0] > Fraction(-35, 100) else 0) for cell in found)
     return {"value": value, "low": value / 2 + formulas.HALF,  # a subnormal ULP is two or more of p * 2^n
-            **products(max(magnitude(cell.error) for cell in found), f)}
+            "parts": formulas.anywhere(parts, f), **products(max(magnitude(cell.error) for cell in found), f)}
 
 
 def expm1_cells(formula, pieces, pool):
@@ -77,10 +82,32 @@ def prove_of_cells(formula, pieces, pool):
     if formula.base[0] == "expm1":
         found = expm1_cells(formula, pieces, pool)
     else:
-        found = {"exp": cells.exp_cells, "exp2": cells.exp2_cells}[formula.base[0]](formula.dtype, pieces)
-    done = pool.map(title(formula), formulas.error_in_cell, 
-                    [(formula, cell, approximation) for cell in found if formula.concerns(cell)])
+        bell = cells.fine_bell_cells if formula.factor() else cells.bell_cells
+        found = {"exp": cells.exp_cells, "bell": bell, "exp2": cells.exp2_cells}[formula.base[0]](formula.dtype, pieces)
+    work = [(formula, cell, approximation) for cell in found if formula.concerns(cell)]
+    if formula.factor():
+        work = with_factor(formula, work, pool)
+    done = pool.map(title(formula), formulas.error_in_cell, work)
     return {"value": max(in_ulps for in_ulps, _ in done), **products(max(error for _, error in done), f)}
+
+
+def with_factor(formula, work, pool):
+    """The same cells, each with the value and the error of the factor."""
+    name, *sources = formula.factor()
+    for source in sources:
+        factor_errors(source, formula.dtype, pool)
+    return [(*job, (name, *factors.factor_at(sources, formula.dtype, job[1].t))) for job in work]
+
+
+def factor_errors(name, dtype, pool):
+    """The relative errors in the cells of a factor."""
+    factors.formula_of(name, dtype).approximation()  # once: not by each of the threads
+    return pool.map(f"{name} {dtype}", factors.error_of, [(name, dtype, cell) for cell in factors.cells_of(name, dtype)])
+
+
+def prove_of_src(formula, pool):
+    """The greatest relative error of a factor, in units."""
+    return {"units": max(factor_errors(formula.name, formula.dtype, pool)) / formula.format.unit}
 
 
 def prove_of_numbers(formula, pool):
@@ -93,15 +120,18 @@ def prove(formula, pieces, pool):
     check_quotes(formula.text)
     if formula.base[0] == "numbers":
         return prove_of_numbers(formula, pool)
+    if formula.base[0] == "src":
+        return prove_of_src(formula, pool)
     if formula.base[-1] == "alone":
         return prove_alone(formula, pieces, pool)
     return prove_of_cells(formula, pieces, pool)
 
 
 def report(formula, pieces, pool):
-    found = prove(formula, pieces, pool)
+    claims = formula.settings(f"proves {formula.dtype}")
+    found = prove(formula, pieces, pool) if claims else {}
     failed = passed = 0
-    for line in formula.settings(f"proves {formula.dtype}"):
+    for line in claims:
         what, bound, measured, operators = line.split(None, 3)
         good = Fraction(measured) <= found[what] <= Fraction(bound)
         print(f"{formula.name:14} {formula.dtype} {what:8} {math.ceil(found[what] * 1000) / 1000:.3f} ULP is proved, at most "

@@ -106,6 +106,15 @@ def constant_error(expression):
     return int(digits) * Fraction(2) ** int(power or 0)
 
 
+@functools.lru_cache(None)
+def constant_value(expression):
+    """A constant expression of Sollya, within 2^-240 of it."""
+    said = tool(["sollya", "--warnonstderr"], f"prec = 400; display = dyadic; verbosity = 0;\n"
+                f"round({expression}, 250, RN);\n")
+    digits, power = re.search(r"^(-?\d+)(?:b(-?\d+))?$", said, re.M).groups()
+    return int(digits) * Fraction(2) ** int(power or 0)
+
+
 def nested(coefs, x="x"):
     """The polynomial as Sollya reads it."""
     text = f"({coefs[0]})"

@@ -212,7 +212,7 @@ PyObject *vjpy_empty(call *call, int ndim, const int64_t *shape, vjp_dtype dtype
 {
     const array *first = &call->arrays[0];
     if (first->type.empty == Py_None) {
-        PyErr_Format(PyExc_TypeError, "%s: no way known to make an array like %R; pass out",
+        PyErr_Format(PyExc_TypeError, "%s: cannot make an array like %R; pass out",
                      call->op->info->name, (PyObject *)Py_TYPE(first->object));
         return NULL;
     }

@@ -91,7 +91,7 @@ static dual square_root(const scene *s) { return root(s->in[0]); }
 /* The square root seen from its result y: the solution of dy/dx = 1 / (2 * y). */
 static dual square_root_by_result(const scene *s)
 {
-    if (!problem_attr(s->p, "use_dst").value.b)
+    if (!attr_of(s, "use_dst").value.b)
         return square_root(s);
     return chain(s->in[0].value, s->in[0], number_divide(number_from(0.5), s->in[0].value));
 }

@@ -7,6 +7,7 @@
  * are t and expm1 of multiples of it. The roots are known to 128 bits, so t is right to the last
  * digit.
  */
+#include "product.h"
 
 typedef struct slope_root {
     long double high, low;
@@ -18,7 +19,7 @@ static const long double NEAR_ROOT = 0.125L;
 /* a * x - root. */
 static long double distance_from(slope_root root, long double a, long double x)
 {
-    return fmal(a, x, -root.high) - root.low;
+    return (a * x - root.high) + (product_lost(a, x) - root.low);
 }
 
 /* e^x * N / (1 + e^x)^2 with N = 1 + x + e^x = t + c * (e^t - 1), c = e^root. */

@@ -22,7 +22,7 @@ static dual scaled(const scene *s) { return multiply(plain(real_of(s, "scale")),
 
 static int inf_as_zero(const scene *s)
 {
-    return strcmp(problem_attr(s->p, "mode").value.str, "inf_as_zero") == 0;
+    return strcmp(attr_of(s, "mode").value.str, "inf_as_zero") == 0;
 }
 
 static dual scaled_exponential(const scene *s)
@@ -241,8 +241,8 @@ static dual square_of_distance(const scene *s)
 static dual normalized(const scene *s)
 {
     dual deviation = root_of_mean(s, s->sums[1]), result = divide(centred(s), deviation);
-    result.size[BY_SUM + 1] = (1 + fabsl(number_value(result.value))) * deviation.size[BY_SUM + 1] /
-                              fabsl(number_value(deviation.value));
+    result.size[BY_SUM(1)] = (1 + fabsl(number_value(result.value))) * deviation.size[BY_SUM(1)] /
+                             fabsl(number_value(deviation.value));
     return result;
 }
 
@@ -261,7 +261,7 @@ static dual layer_norm_to_shift(const scene *s)
 
 static int statistic_is(const scene *s, const char *word)
 {
-    return strcmp(problem_attr(s->p, "statistics").value.str, word) == 0;
+    return strcmp(attr_of(s, "statistics").value.str, word) == 0;
 }
 
 static dual row_statistic(const scene *s)

@@ -31,7 +31,7 @@ static dual logistic_by_result(dual y)
     return chain(y.value, y, number_multiply(y.value, rest));
 }
 
-static int from_dst(const scene *s) { return problem_attr(s->p, "use_dst").value.b; }
+static int from_dst(const scene *s) { return attr_of(s, "use_dst").value.b; }
 
 static dual sigmoid(const scene *s) { return logistic(number_from(1), s->in[0]); }
 
@@ -127,8 +127,8 @@ static dual elu_by_either(const scene *s)
         return multiply(plain(real_of(s, "scale")), y);
     number a = number_from(real_of(s, "input_scale")), steep = steepness(s);
     dual result = chain(y.value, y, number_multiply(a, number_add(y.value, steep)));
-    result.size[BY_X] = fabsl(number_value(a)) * (fabsl(number_value(y.value)) +
-                                                  fabsl(number_value(steep)));
+    result.size[BY_X] =
+        number_magnitude(a) * (number_magnitude(y.value) + number_magnitude(steep));
     return result;
 }
 
@@ -177,13 +177,14 @@ static dual gelu_tanh(dual x)
     if (isinf(number_value(x.value)))
         return at_infinity(x, number_value(x.value) > 0);
     dual y = multiply(x, logistic(number_from(1), v));
-    y.size[BY_X] *= 1 + fminl(fabsl(number_value(v.value)), 3000);
+    magnitude far = number_magnitude(v.value);
+    y.size[BY_X] *= 1 + (far < 3000 ? far : 3000);
     return about_root(y, x, gelu_tanh_root, 1, gelu_tanh_slope_at);
 }
 
 static dual gelu(const scene *s, dual x)
 {
-    int tanh_form = strcmp(problem_attr(s->p, "mode").value.str, "gelu_tanh") == 0;
+    int tanh_form = strcmp(attr_of(s, "mode").value.str, "gelu_tanh") == 0;
     return tanh_form ? gelu_tanh(x) : gelu_erf(x);
 }
 

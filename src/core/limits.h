@@ -28,6 +28,9 @@
 #define VJPI_ATTR_FACTS 16
 #define VJPI_IS_KEPT (1u << 15) /* the value of KEEP is read from its buffer */
 #define VJPI_HAS_LETS (1u << 14) /* on CUDA: ROWLETs were computed, once for the row */
+#if VJPI_MAX_TENSORS > 14
+#error "a tensor's flag is that of another fact"
+#endif
 
 /* What a pass makes, as one number: how many values it leaves for a row, whether they are maxima,
  * how many ROWLETs precede it, and whether it makes the value of KEEP. */

@@ -6,8 +6,6 @@
  * that the smaller steps can still reach, and their greatest common divisor, cut it to a few steps
  * for layouts met in practice. If it takes more, the answer is "perhaps": the caller refuses what
  * it cannot prove safe. */
-#include <string.h>
-
 #include "core/internal.h"
 
 #define MAX_TERMS (2 * VJP_MAX_DIMS)
@@ -40,9 +38,9 @@ static void add_term(search *s, int64_t step, int64_t low, int64_t high)
         s->terms[at].high += high;
         return;
     }
-    memmove(&s->terms[at + 1], &s->terms[at], (size_t)(s->count - at) * sizeof(term));
+    for (int i = s->count++; i > at; i--)
+        s->terms[i] = s->terms[i - 1];
     s->terms[at] = (term){ step, low, high };
-    s->count++;
 }
 
 /* Add every stride of a tensor, in bytes; sign -1 subtracts its addresses. */
@@ -70,9 +68,16 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b)
     return a;
 }
 
+/* The largest multiple of b, which is positive, that is at most a. */
+static wide floor_multiple(wide a, int64_t b)
+{
+    wide rest = a % b;
+    return rest < 0 ? a - rest - b : a - rest;
+}
+
 static wide floor_divide(wide a, int64_t b)
 {
-    return a / b - (a % b < 0);
+    return floor_multiple(a, b) / b;
 }
 
 static bool find(search *s, int at, wide first, wide last)
@@ -80,15 +85,17 @@ static bool find(search *s, int at, wide first, wide last)
     if (at == s->count)
         return first <= 0 && last >= 0;
     int64_t divisor = s->divisor[at], step = s->terms[at].step;
-    if (floor_divide(last, divisor) * divisor < first)
+    if (floor_multiple(last, divisor) < first)
         return false;
     wide low = -floor_divide(-(first - s->high[at + 1]), step);
     wide high = floor_divide(last - s->low[at + 1], step);
     low = low < s->terms[at].low ? s->terms[at].low : low;
     high = high > s->terms[at].high ? s->terms[at].high : high;
-    for (wide v = low; v <= high; v++)
-        if (--s->steps_left < 0 || find(s, at + 1, first - v * step, last - v * step))
+    for (wide v = low; v <= high; v++) {
+        wide part = v * step;
+        if (--s->steps_left < 0 || find(s, at + 1, first - part, last - part))
             return true;
+    }
     return false;
 }
 
@@ -130,35 +137,54 @@ static int64_t size_of_stride(const vjp_tensor *tensor, int32_t d)
     return tensor->strides[d] < 0 ? -tensor->strides[d] : tensor->strides[d];
 }
 
-vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim)
+/* Collect the strides, in elements. Does one coincide with another or with 0? Then *dim has it. */
+static bool repeats_stride(const vjp_tensor *tensor, search *all, int32_t *dim)
 {
-    search all = { .count = 0 };
-    bool nested = true;
-    wide reach = 0;
     for (int32_t d = 0; d < tensor->ndim; d++) {
-        int before = all.count;
+        int before = all->count;
         if (tensor->shape[d] <= 1)
             continue;
         *dim = d;
         if (tensor->strides[d] == 0)
-            return VJPI_YES;
-        add_term(&all, size_of_stride(tensor, d), 0, tensor->shape[d] - 1);
-        if (all.count == before)
-            return VJPI_YES; /* two dims of one stride: (1, 0) and (0, 1) coincide */
+            return true;
+        add_term(all, size_of_stride(tensor, d), 0, tensor->shape[d] - 1);
+        if (all->count == before)
+            return true; /* two dims of one stride: (1, 0) and (0, 1) coincide */
     }
-    for (int i = all.count - 1; i >= 0; i--) { /* each dim steps over everything inside it */
-        nested = nested && all.terms[i].step > reach;
-        reach += (wide)all.terms[i].step * all.terms[i].high;
+    return false;
+}
+
+/* Does each dim step over everything inside it? */
+static bool is_nested(const search *all)
+{
+    wide reach = 0;
+    for (int i = all->count - 1; i >= 0; i--) {
+        if (all->terms[i].step <= reach)
+            return false;
+        reach += (wide)all->terms[i].step * all->terms[i].high;
     }
-    if (nested)
+    return true;
+}
+
+/* Do two indices share an address that, by decreasing stride, first differ in dim i? */
+static vjpi_answer meet_from(const search *all, int i)
+{
+    search s = { .count = all->count - i };
+    for (int j = i; j < all->count; j++)
+        s.terms[j - i] = (term){ all->terms[j].step, -all->terms[j].high, all->terms[j].high };
+    s.terms[0].low = 1;
+    return has_solution(&s, 0, 0);
+}
+
+vjpi_answer vjpi_overlaps_itself(const vjp_tensor *tensor, int32_t *dim)
+{
+    search all = { .count = 0 };
+    if (repeats_stride(tensor, &all, dim))
+        return VJPI_YES;
+    if (is_nested(&all))
         return VJPI_NO;
-    /* Two indices that share an address first differ, by decreasing stride, in some dim i. */
     for (int i = 0; i < all.count; i++) {
-        search s = { .count = 0 };
-        add_term(&s, all.terms[i].step, 1, all.terms[i].high);
-        for (int j = i + 1; j < all.count; j++)
-            add_term(&s, all.terms[j].step, -all.terms[j].high, all.terms[j].high);
-        vjpi_answer answer = has_solution(&s, 0, 0);
+        vjpi_answer answer = meet_from(&all, i);
         if (answer != VJPI_NO) {
             for (int32_t d = 0; d < tensor->ndim; d++)
                 if (tensor->shape[d] > 1 && size_of_stride(tensor, d) == all.terms[i].step)

@@ -13,14 +13,24 @@ struct vjp_plan {
     const vjpi_op *op;
     uint32_t facts;  /* which tensors it has */
     int32_t ntensors;
-    int64_t length, ignored_label; /* what labels are checked against */
-    bool lenient;                  /* they are not */
+    uint32_t labels;               /* bit i: each run checks the labels of input i */
+    int64_t length, ignored_label; /* what they are checked against */
     size_t workspace_size;
     vjpi_span span[VJPI_MAX_TENSORS];
     size_t alignment[VJPI_MAX_TENSORS];
     vjp_tensor tensors[VJPI_MAX_TENSORS];
     _Alignas(16) char state[]; /* the backend's part */
 };
+
+/* Only the CPU can read labels before it runs. */
+static uint32_t labels_to_check(const vjp_context *ctx, const vjpi_call *call)
+{
+    uint32_t labels = 0;
+    for (int32_t i = 0; i < call->op->info.ninputs; i++)
+        if (vjpi_has(call->facts, i) && call->op->tensors[i].flags & VJP_TENSOR_LABEL)
+            labels |= 1u << i;
+    return ctx->backend->host_memory && !call->lenient ? labels : 0;
+}
 
 vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *attrs, int32_t nattrs,
                            const vjp_tensor *const *tensors, int32_t ntensors, vjp_plan **plan,
@@ -47,7 +57,7 @@ vjp_status vjp_plan_create(vjp_context *ctx, const char *op, const vjp_attr *att
     made->ntensors = call.ntensors;
     made->length = call.length;
     made->ignored_label = call.ignored_label;
-    made->lenient = call.lenient;
+    made->labels = labels_to_check(ctx, &call);
     for (int32_t i = 0; i < call.ntensors; i++) {
         if (!vjpi_has(call.facts, i))
             continue;
@@ -188,11 +198,10 @@ static vjp_status check_run(const vjp_plan *plan, const void *const *inputs, voi
     if (plan->workspace_size > 0 && (!workspace || workspace_size < plan->workspace_size))
         return vjpi_refuse(reason, VJP_BAD_WORKSPACE, "workspace: %zu bytes, %zu are needed",
                            workspace ? workspace_size : 0, plan->workspace_size);
-    for (int32_t i = 0; i < ninputs && plan->ctx->backend->host_memory && !plan->lenient; i++)
-        if (vjpi_has(plan->facts, i) && plan->op->tensors[i].flags & VJP_TENSOR_LABEL &&
-            (status = check_labels(plan, i, data[i], reason)) != VJP_OK)
-            return status;
-    return VJP_OK;
+    for (int32_t i = 0; plan->labels >> i != 0 && status == VJP_OK; i++)
+        if (plan->labels >> i & 1)
+            status = check_labels(plan, i, data[i], reason);
+    return status;
 }
 
 vjp_status vjp_plan_check(const vjp_plan *plan, const void *const *inputs, void *const *outputs,

@@ -199,8 +199,8 @@ static bool is_normal_f32(double v)
     _Static_assert(name##_nvalues <= VJPI_MAX_VALUES, #name ": too many ROWSUM and ROWMAX");    \
     _Static_assert(name##_nlets <= VJPI_MAX_LETS, #name ": too many ROWLET");                   \
     _Static_assert(name##_nkept <= 1, #name ": more than one KEEP");                            \
-    _Static_assert(name##_nheavy > 0 || name##_nlets + name##_nkept == 0,                       \
-                   #name ": only a HEAVY formula may have ROWLET and KEEP");                    \
+    _Static_assert(name##_nheavy > 0 || name##_nkept == 0,                                      \
+                   #name ": only a HEAVY formula may have KEEP");                               \
     _Static_assert(name##_nchoices <= 1, #name ": more than one CHOICE or MODE");               \
     _Static_assert(name##_nlookups == 0 || (name##_nin <= 2 && LENGTH(name##_tensors) ==        \
                                             name##_nin + 1 && name##_npasses == 1),             \

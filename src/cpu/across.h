@@ -98,17 +98,26 @@ INLINE bool takes_several_rows(use u, const vjpi_tile *tile)
     return can;
 }
 
-/* A long formula takes a block of columns through all rows of the tile, unless it stores outputs or
- * has an operand that is repeated along a row and differs from row to row. */
+/* A long formula takes a block of columns through all rows of the tile, unless an operand has copies
+ * that differ from row to row. */
 INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 {
-    if (!is_pass(u))
-        return false;
     ONCE
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) && tile->repeated >> i & 1 && tile->row_step[i] != 0)
+        if (is_read(u, i) && needs_copies(u, i) && tile->repeated >> i & 1 &&
+            tile->row_step[i] != 0)
             return false;
     return true;
+}
+
+/* May the outputs of all rows bypass the caches, or of none? */
+INLINE bool can_bypass_all(use u, const vjpi_tile *tile, char *const *data)
+{
+    bool can = can_bypass(u, tile, data);
+    for (int i = u.op->nin; can && i < u.op->nin + u.op->nout; i++)
+        if (is_written(u, i) && !(tile->repeated >> i & 1))
+            can = tile->row_step[i] % CACHE_LINE == 0;
+    return can;
 }
 
 INLINE void across_body(use u, const vjpi_tile *tile)
@@ -119,7 +128,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
     line_operands(u, &l);
     if (u.heavy && takes_all_rows(u, tile)) {
         line_begin(u, tile, 0, &l, copies);
-        across_lines(u, tile, &l, tile->rows, false);
+        across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile, l.data));
         return;
     }
     if (!u.heavy && takes_several_rows(u, tile))

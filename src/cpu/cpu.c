@@ -89,7 +89,7 @@ static vjp_status prepare(vjp_context *ctx, const vjpi_call *call, void *state,
     plan->non_temporal =
         vjpi_total_bytes(call, call->ntensors) > (double)vjpi_cpu_state(ctx)->cache_size;
     *workspace = vjpi_cpu_prepare(call, plan);
-    plan->kernels = &plan->set->kernels[call->op->formula][call->variant][call->mixed];
+    plan->kernels = plan->set->kernels[call->op->formula][call->variant][call->mixed];
     vjpi_cpu_lookup(ctx, call, plan);
     *workspace += *workspace > 0 ? WORKSPACE_ALIGNMENT - 1 : 0;
     return VJP_OK;

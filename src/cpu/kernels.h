@@ -59,10 +59,11 @@ typedef struct vjpi_kernels {
     vjpi_kernel *per_row; /* the PER_ROW outputs; each row is one element of n */
 } vjpi_kernels;
 
-/* One (ISA, dtype): kernels by formula, choice, and whether dtypes are mixed. */
+/* One (ISA, dtype): kernels by formula, choice, and whether dtypes are mixed; NULL where the formula
+ * has no such variant. */
 typedef struct vjpi_kernel_set {
     size_t compute_size;
-    vjpi_kernels kernels[VJPI_FORMULA_COUNT][2][2];
+    const vjpi_kernels *kernels[VJPI_FORMULA_COUNT][2][2];
     vjpi_kernels lookups[2]; /* maps by tables, for 16-bit dtypes; [1]: with a second input */
     /* Indexed by whether it is a maximum: initialize n sums; add further sums to them. */
     void (*clear[2])(void *sums, ptrdiff_t n);

@@ -189,23 +189,61 @@ INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff
                       (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
 }
 
-/* A long formula over n elements of a line. The terms of pair p go to
- * sums[i * PAIRS + p % PAIRS]. */
+/* One pair of a block. The terms of pair p go to sums[i * PAIRS + p % PAIRS]. */
+INLINE void block_pair(use u, const vjpi_tile *tile, const operands *o, const T *numbers,
+                       ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, bool non_temporal, VV *sums)
+{
+    VV terms[VJPI_MAX_SUMS], *sum = sums + at / PAIR % PAIRS;
+    if (u.part < u.op->npasses && u.part > 0 && tile->ahead)
+        fetch_ahead(u, tile, o, at);
+    pair(u, tile, o->data, o->move, numbers, at, tile->axis_inner ? start + at : start, some,
+         non_temporal && !some, terms);
+    for (int i = 0; sums && i < term_count(u); i++)
+        sum[i * PAIRS] = combined_pair(u, sum[i * PAIRS], terms[i]);
+}
+
+/* Are all row operands of this line numbers, and all others either dense or copied? */
+INLINE bool has_numbers(use u, const operands *o)
+{
+    bool has = true;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) && !is_absent(u, i) && role_of(u, i) != VJPI_ROW_END) {
+            has = has && (!is_row_operand(u, i) || o->move[i] == 0);
+            has = has && (storage_of(u, i) != STORED_MASK || o->move[i] != 0);
+        }
+    return has;
+}
+
+/* The whole pairs of a line whose row operands are numbers: those are loaded once, and the others are
+ * not told apart. Returns the number of elements. */
+INLINE ptrdiff_t line_with_numbers(use u, const vjpi_tile *tile, const operands *o,
+                                   ptrdiff_t start, ptrdiff_t n, bool non_temporal, VV *sums)
+{
+    const use with_numbers = { u.op, u.formula, u.part, true, u.sums, false };
+    T numbers[VJPI_MAX_OPERANDS];
+    ptrdiff_t at = 0;
+    EVERY
+    for (int i = 0; i < operand_count(u); i++)
+        if (is_read(u, i) && is_row_operand(u, i))
+            memcpy(&numbers[i], o->data[i], sizeof(T));
+    ONCE
+    for (; at + PAIR <= n; at += PAIR)
+        block_pair(with_numbers, tile, o, numbers, at, start, 0, non_temporal, sums);
+    return at;
+}
+
+/* A formula that is not inlined over n elements of a line. */
 INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
                        ptrdiff_t n, bool non_temporal, VV *sums)
 {
-    VV terms[VJPI_MAX_SUMS];
+    ptrdiff_t at = 0;
+    /* without vectors it does not pay to ask */
+    if (LANES > 1 && u.op->npasses > 1 && u.part < u.op->npasses && has_numbers(u, o))
+        at = line_with_numbers(u, tile, o, start, n, non_temporal, sums);
     ONCE
-    for (ptrdiff_t at = 0; at < n; at += PAIR) {
-        ptrdiff_t some = n - at < PAIR ? n - at : 0;
-        if (u.part < u.op->npasses && u.part > 0 && tile->ahead)
-            fetch_ahead(u, tile, o, at);
-        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, some,
-             non_temporal && !some, terms);
-        VV *sum = sums + at / PAIR % PAIRS;
-        for (int i = 0; sums && i < term_count(u); i++)
-            sum[i * PAIRS] = combined_pair(u, sum[i * PAIRS], terms[i]);
-    }
+    for (; at < n; at += PAIR)
+        block_pair(u, tile, o, NULL, at, start, n - at < PAIR ? n - at : 0, non_temporal, sums);
 }
 
 /* A map of a short formula. */

@@ -45,7 +45,7 @@ static void fill_factors(const request *r, vjpi_tile *tile, int32_t first, float
     tile->data[0] = (char *)x;
     tile->data[1] = (char *)ones;
     tile->data[2] = (char *)to;
-    wide->kernels[r->call->op->formula][r->call->choice][0].map(tile);
+    wide->kernels[r->call->op->formula][r->call->choice][0]->map(tile);
     vjpi_keep_factors(to, STEP);
 }
 

@@ -170,8 +170,9 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 #define PER_ROW(name, dtype, ...) { VJPI_PER_ROW, STORED_T },
 #define OP(name, title, text, inputs, attributes, outputs, bounds)                        \
     static const tensor_code name##_tensors[] = { inputs outputs };                       \
-    _Static_assert(name##_nheavy > 0 || name##_nvalues + VJPI_MAX_TENSORS <= (int)COPIES, \
-                   #name ": more row values than a short formula may have");
+    _Static_assert(name##_nheavy + name##_nlets > 0 ||                                    \
+                       name##_nvalues + VJPI_MAX_TENSORS <= (int)COPIES,                  \
+                   #name ": more row values than a short formula without ROWLETs may have");
 #include "ops.def"
 
 /* The kernels of one operator, for one value of CHOICE, with or without mixed dtypes. */
@@ -185,10 +186,14 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         if (needed)                                                         \
             call;                                                           \
     }
+/* Operators with ROWLETs have many operands, and kernels with their formulas inlined would be as
+ * large as those of long ones: they are made in the same way. */
+#define BY_BLOCKS(name) (name##_nheavy + name##_nlets > 0)
 /* An operator whose rows may be masked or end early has two variants. The plain one supports
  * neither and, of a short formula, is inlined; the other is made like those of long formulas. */
-#define LONG(name, choice) (name##_nheavy > 0 || ((choice) && name##_has_plain))
+#define LONG(name, choice) (BY_BLOCKS(name) || ((choice) && name##_has_plain))
 #define PLAIN(name, choice) (!(choice) && name##_has_plain)
+#define HAS_LETS(name, pass) (name##_nlets > 0 && name##_npasses > pass)
 /* Long and short formulas are told apart here, not in an inlined function, so that the compiler
  * does not inline both bodies only to drop one: that was a third of its time. */
 #define USE(name, part, scalars) ((use){ op, name##_formula, part, scalars, true, false })
@@ -199,32 +204,41 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
     KERNEL(name, across##part, variant, part < name##_npasses,                                \
            LONG(name, choice) ? across_heavy(op, part, tile)                                  \
                               : across_body(USE(name, part, false), tile))
-#define BLOCK_OF(name, part_name, part, choice, variant, needed)                                  \
+#define BLOCK_OF(name, part_name, part, choice, variant)                                          \
     static __attribute__((noinline)) void NAME(name, part_name, variant)(                         \
         const vjpi_tile *tile, char *const *data, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t n,   \
         bool non_temporal, VV *sums)                                                              \
     {                                                                                             \
         static const signature *const op = &NAME(name, signature, variant);                       \
-        if ((needed) && LONG(name, choice))                                                       \
+        if (LONG(name, choice))                                                                   \
             heavy_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal, sums); \
-        else if ((needed) && part >= name##_npasses - 1) /* other passes have it inlined */       \
+        else                                                                                      \
             light_rows(op, name##_formula, part, tile, data, start, rows, n, non_temporal);       \
     }
-#define BLOCKS(name, choice, variant)                                                              \
-    BLOCK_OF(name, block0, 0, choice, variant, true)                                               \
-    BLOCK_OF(name, block1, 1, choice, variant, name##_npasses > 1)                                 \
-    BLOCK_OF(name, block2, 2, choice, variant, name##_npasses > 2)                                 \
-    BLOCK_OF(name, block3, 3, choice, variant, name##_npasses > 3)                                 \
-    BLOCK_OF(name, block_lets0, LETS, choice, variant, name##_nlets > 0)                           \
-    BLOCK_OF(name, block_lets1, LETS + 1, choice, variant, name##_nlets > 0 && name##_npasses > 1) \
-    BLOCK_OF(name, block_lets2, LETS + 2, choice, variant, name##_nlets > 0 && name##_npasses > 2) \
-    BLOCK_OF(name, block_lets3, LETS + 3, choice, variant, name##_nlets > 0 && name##_npasses > 3) \
-    BLOCK_OF(name, block_per_row, PER_ROWS, choice, variant, name##_nper_row > 0)                  \
-    static block_function *const NAME(name, blocks, variant)[] = {                                 \
-        NAME(name, block0, variant), NAME(name, block1, variant), NAME(name, block2, variant),     \
-        NAME(name, block3, variant), NAME(name, block_lets0, variant),                             \
-        NAME(name, block_lets1, variant), NAME(name, block_lets2, variant),                        \
-        NAME(name, block_lets3, variant), NAME(name, block_per_row, variant)                       \
+/* Passes of a short formula but the last have it inlined. */
+#define IS_CALLED(name, part, choice) (LONG(name, choice) || (part) >= name##_npasses - 1)
+#define BLOCK_ENTRY(name, part_name, part, choice, variant, needed) \
+    (needed) && IS_CALLED(name, part, choice) ? NAME(name, part_name, variant) : NULL
+#define BLOCKS(name, choice, variant)                                                       \
+    BLOCK_OF(name, block0, 0, choice, variant)                                              \
+    BLOCK_OF(name, block1, 1, choice, variant)                                              \
+    BLOCK_OF(name, block2, 2, choice, variant)                                              \
+    BLOCK_OF(name, block3, 3, choice, variant)                                              \
+    BLOCK_OF(name, block_lets0, LETS, choice, variant)                                      \
+    BLOCK_OF(name, block_lets1, LETS + 1, choice, variant)                                  \
+    BLOCK_OF(name, block_lets2, LETS + 2, choice, variant)                                  \
+    BLOCK_OF(name, block_lets3, LETS + 3, choice, variant)                                  \
+    BLOCK_OF(name, block_per_row, PER_ROWS, choice, variant)                                \
+    static block_function *const NAME(name, blocks, variant)[] = {                          \
+        BLOCK_ENTRY(name, block0, 0, choice, variant, 1),                                   \
+        BLOCK_ENTRY(name, block1, 1, choice, variant, name##_npasses > 1),                  \
+        BLOCK_ENTRY(name, block2, 2, choice, variant, name##_npasses > 2),                  \
+        BLOCK_ENTRY(name, block3, 3, choice, variant, name##_npasses > 3),                  \
+        BLOCK_ENTRY(name, block_lets0, LETS, choice, variant, HAS_LETS(name, 0)),           \
+        BLOCK_ENTRY(name, block_lets1, LETS + 1, choice, variant, HAS_LETS(name, 1)),       \
+        BLOCK_ENTRY(name, block_lets2, LETS + 2, choice, variant, HAS_LETS(name, 2)),       \
+        BLOCK_ENTRY(name, block_lets3, LETS + 3, choice, variant, HAS_LETS(name, 3)),       \
+        BLOCK_ENTRY(name, block_per_row, PER_ROWS, choice, variant, name##_nper_row > 0)    \
     };
 #define KERNELS(name, choice, mixed, variant, ...)                                         \
     static const signature NAME(name, signature, variant);                                 \
@@ -233,6 +247,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
         NAME(name, blocks, variant), name##_tensors, choice, name##_nin,                   \
         sizeof(name##_tensors) / sizeof(name##_tensors[0]) - name##_nin, name##_nsums,     \
         name##_nvalues, name##_nlets, name##_npasses, LONG(name, choice),                  \
+        name##_nheavy > 0,                                                                 \
         PLAIN(name, choice), name##_nkept > 0, name##_nindex > 0, name##_nends > 0, mixed, \
         { 0 __VA_ARGS__ }                                                                  \
     };                                                                                     \
@@ -265,7 +280,7 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
 
 #include "cpu/lookups.h"
 
-/* Kernels that an operator does not need are NULL here, and the compiler drops them. */
+/* Kernels and variants that an operator does not need are NULL here, and the compiler drops them. */
 #define SUMS(name, part) \
     (part < name##_npasses - 1 || (part == name##_npasses - 1 && name##_nsums > 0))
 #define ENTRY(name, kind, choice, variant, needed) (needed) ? NAME(name, kind, variant) : NULL
@@ -275,33 +290,39 @@ static void load_any(vjp_dtype dtype, const char *from, ptrdiff_t step, ptrdiff_
                                 : NAME(name, kind, variant)
 #define IS_MIXED(name) (SIZE == 2 ? name##_nmixed > 0 : SIZE == 4 && name##_nany > 0)
 /* A long formula has one set of kernels for all dtypes, but for plain rows of one dtype. */
-#define SERVES_BOTH(name, choice) (name##_nheavy > 0 && IS_MIXED(name) && !PLAIN(name, choice))
-#define HAS_MIXED(name) (IS_MIXED(name) && !(name##_nheavy > 0 && name##_has_plain))
+#define SERVES_BOTH(name, choice) (BY_BLOCKS(name) && IS_MIXED(name) && !PLAIN(name, choice))
+#define HAS_MIXED(name) (IS_MIXED(name) && !(BY_BLOCKS(name) && name##_has_plain))
 #define CHOSEN(name) (name##_nchoices > 0 || name##_has_plain)
-#define HAS_LETS(name, pass) (name##_nlets > 0 && name##_npasses > pass)
-#define ROW(ENTRY, name, choice, variant, wanted)                               \
-    {                                                                           \
-        { ENTRY(name, along0, choice, variant, (wanted) && SUMS(name, 0)),      \
-          ENTRY(name, along1, choice, variant, (wanted) && SUMS(name, 1)),      \
-          ENTRY(name, along2, choice, variant, (wanted) && SUMS(name, 2)),      \
-          ENTRY(name, along3, choice, variant, (wanted) && SUMS(name, 3)) },    \
-        { ENTRY(name, across0, choice, variant, (wanted) && SUMS(name, 0)),     \
-          ENTRY(name, across1, choice, variant, (wanted) && SUMS(name, 1)),     \
-          ENTRY(name, across2, choice, variant, (wanted) && SUMS(name, 2)),     \
-          ENTRY(name, across3, choice, variant, (wanted) && SUMS(name, 3)) },   \
-        ENTRY(name, map, choice, variant, (wanted) && name##_nfull > 0),        \
-        ENTRY(name, row, choice, variant,                                       \
-              (wanted) && name##_npasses > 1 && !LONG(name, choice)),           \
-        { ENTRY(name, lets0, choice, variant, (wanted) && HAS_LETS(name, 0)),   \
-          ENTRY(name, lets1, choice, variant, (wanted) && HAS_LETS(name, 1)),   \
-          ENTRY(name, lets2, choice, variant, (wanted) && HAS_LETS(name, 2)),   \
-          ENTRY(name, lets3, choice, variant, (wanted) && HAS_LETS(name, 3)) }, \
-        ENTRY(name, per_row, choice, variant, (wanted) && name##_nper_row > 0)  \
-    }
-#define OP(name, ...)                                                              \
-    { { ROW(EITHER, name, 0, , 1), ROW(ENTRY, name, 0, _mixed, HAS_MIXED(name)) }, \
-      { ROW(EITHER, name, 1, _chosen, CHOSEN(name)),                               \
-        ROW(ENTRY, name, 1, _chosen_mixed, IS_MIXED(name) && CHOSEN(name)) } },
+#define ROW(ENTRY, name, choice, variant)                                                       \
+    static const vjpi_kernels NAME(name, kernels, variant) = {                                  \
+        { ENTRY(name, along0, choice, variant, SUMS(name, 0)),                                  \
+          ENTRY(name, along1, choice, variant, SUMS(name, 1)),                                  \
+          ENTRY(name, along2, choice, variant, SUMS(name, 2)),                                  \
+          ENTRY(name, along3, choice, variant, SUMS(name, 3)) },                                \
+        { ENTRY(name, across0, choice, variant, SUMS(name, 0)),                                 \
+          ENTRY(name, across1, choice, variant, SUMS(name, 1)),                                 \
+          ENTRY(name, across2, choice, variant, SUMS(name, 2)),                                 \
+          ENTRY(name, across3, choice, variant, SUMS(name, 3)) },                               \
+        ENTRY(name, map, choice, variant, name##_nfull > 0),                                    \
+        ENTRY(name, row, choice, variant, name##_npasses > 1 && !LONG(name, choice)),           \
+        { ENTRY(name, lets0, choice, variant, HAS_LETS(name, 0)),                               \
+          ENTRY(name, lets1, choice, variant, HAS_LETS(name, 1)),                               \
+          ENTRY(name, lets2, choice, variant, HAS_LETS(name, 2)),                               \
+          ENTRY(name, lets3, choice, variant, HAS_LETS(name, 3)) },                             \
+        ENTRY(name, per_row, choice, variant, name##_nper_row > 0)                              \
+    };
+#define OP(name, ...)                    \
+    ROW(EITHER, name, 0, )               \
+    ROW(ENTRY, name, 0, _mixed)          \
+    ROW(EITHER, name, 1, _chosen)        \
+    ROW(ENTRY, name, 1, _chosen_mixed)
+#include "ops.def"
+
+#define VARIANT(name, variant, needed) (needed) ? &NAME(name, kernels, variant) : NULL
+#define OP(name, ...)                                                                        \
+    { { &NAME(name, kernels, ), VARIANT(name, _mixed, HAS_MIXED(name)) },                    \
+      { VARIANT(name, _chosen, CHOSEN(name)),                                                \
+        VARIANT(name, _chosen_mixed, IS_MIXED(name) && CHOSEN(name)) } },
 const vjpi_kernel_set JOIN(vjpi_kernel_set_, JOIN(VJPI_DTYPE, JOIN(_, VJPI_ISA))) = {
     sizeof(T),
     {

@@ -29,7 +29,10 @@ typedef struct signature {
     block_function *const *blocks;
     const tensor_code *tensors;
     int choice, nin, nout, nsums, nvalues, nlets, npasses;
-    bool heavy, plain, keeps, indexed, ends, mixed; /* plain: rows are not masked and are whole */
+    bool heavy;   /* the formula is in blocks, which kernels call */
+    bool is_long; /* HEAVY */
+    bool plain;   /* rows are not masked and are whole */
+    bool keeps, indexed, ends, mixed;
     uint16_t passes[VJPI_MAX_PASSES]; /* limits.h */
 } signature;
 
@@ -57,6 +60,9 @@ INLINE int kept_operand(use u) { return first_let(u) + u.op->nlets; }
 INLINE int operand_count(use u) { return kept_operand(u) + u.op->keeps; }
 INLINE bool is_pass(use u) { return u.part < u.op->npasses - 1; }
 INLINE bool is_max(use u) { return is_pass(u) && VJPI_IS_MAX(u.op->passes[u.part]); }
+
+/* Is one copy of the formula to serve both vectors of a pair? What maxima are taken of is short. */
+INLINE bool by_halves(use u) { return u.op->is_long && !is_max(u); }
 
 /* The number of terms per element: for the values that a pass reduces, or for the SUM outputs. */
 INLINE int term_count(use u)
@@ -376,7 +382,7 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
     VV index = { k(0), k(0) };
     if (u.op->indexed)
         index = positions(tile, start);
-    if (u.heavy) { /* one copy of a long formula */
+    if (by_halves(u)) {
         ONCE
         for (int half = 0; half < 2; half++) {
             V *in = half ? in_b : in_a;
@@ -406,7 +412,8 @@ INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_
         if (is_written(u, i)) {
             VV v = before_end(u, tile, data, move, at, start, some,
                               (VV){ out_a[made], out_b[made] }, k(0));
-            store(u, tile, i, data[i] + at * move[i], v, some, non_temporal);
+            /* an unwanted output is one block of the cache, and stays there */
+            store(u, tile, i, data[i] + at * move[i], v, some, non_temporal && move[i] != 0);
             made++;
         } else if (role_of(u, i) == VJPI_SUM && is_last(u)) {
             VV term = { out_a[made], out_b[made] };

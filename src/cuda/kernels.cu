@@ -70,6 +70,9 @@ template <> struct lanes<1> {
 #include "cuda/map.cuh"
 #include "cuda/row.cuh"
 
+#include "cuda/longer.cuh"
+#include "cuda/summed.cuh"
+
 #if !VJPI_COMPUTE_F64
 #include "cuda/lookup.cuh"
 #endif

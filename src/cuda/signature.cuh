@@ -63,13 +63,14 @@ struct tensor_code {
     }
 #include "ops.def"
 
+/* heavy: the formula is long or, with ROWLETs, has many operands. */
 #define OP(name, ...)                                                                 \
     struct name##_table {                                                             \
         static constexpr int nin = name##_nin, nfull = name##_nfull;                  \
         static constexpr int nsums = name##_nsums, nper_row = name##_nper_row;        \
         static constexpr int nvalues = name##_nvalues, npasses = name##_npasses;      \
         static constexpr int nlets = name##_nlets;                                    \
-        static constexpr bool heavy = name##_nheavy > 0;                              \
+        static constexpr bool heavy = name##_nheavy > 0 || name##_nlets > 0;          \
         static constexpr bool has_lookup = name##_nlookups > 0;                       \
         CONSTANT tensor_code tensor(int i) { return name##_tensor(i); }               \
         CONSTANT int pass(int i) { return name##_pass(i); }                           \

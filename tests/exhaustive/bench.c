@@ -35,7 +35,7 @@ static void lay_out(bench *b, const job *j, bench_shape shape, int32_t t, int64_
     if (t == b->gradient) {
         along_rows |= shape == ROW_PER_GRADIENT;
         along_columns = 1;
-    } else if (t == j->runs) {
+    } else if (t == j->runs || j->runs == BOTH_RUN) {
         along_rows |= shape == ROW_PER_INPUT;
         along_columns |= shape == ROW_PER_GRADIENT;
     }
@@ -76,7 +76,7 @@ void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t
         if (t < b->p.op->ninputs)
             element_write(j->dtype, b->data[t], j->fixed);
     }
-    b->result = b->data[b->p.op->ninputs];
+    b->result = b->data[b->p.op->ninputs + j->output];
     make_plan(b);
 }
 
@@ -95,6 +95,27 @@ void bench_close(bench *b)
     free(b->workspace);
     for (int32_t t = 0; t < b->p.ntensors; t++)
         free(b->data[t]);
+}
+
+void bench_write(vjp_dtype dtype, void *elements, int64_t n, const double *values)
+{
+    float *singles = elements;
+    if (dtype == VJP_F32) /* a loop that becomes vector code */
+        for (int64_t i = 0; i < n; i++)
+            singles[i] = (float)values[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            element_write(dtype, (char *)elements + (size_t)i * vjp_dtype_size(dtype), values[i]);
+}
+
+void bench_inputs(const job *j, int64_t number, double *x, double *w)
+{
+    if (j->runs != BOTH_RUN) {
+        bench_others(j, element_from_bits(j->dtype, (uint64_t)number), x, w);
+        return;
+    }
+    *x = element_from_bits(j->dtype, (uint64_t)number >> 16);
+    *w = element_from_bits(j->dtype, (uint64_t)number & 0xffff);
 }
 
 void bench_others(const job *j, double value, double *x, double *w)

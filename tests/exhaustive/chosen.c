@@ -51,8 +51,8 @@ static void fill_block(chosen *s, const job *j, int64_t index)
                                                   : point_draw(&random, j->dtype, &s->list);
         if (w != NULL)
             w[i] = point_draw(&random, j->dtype, &s->list);
-        s->depends[i] = (unsigned char)quick_factor(&s->b.p, x[i], w != NULL ? w[i] : 0,
-                                                   &s->slopes[i]);
+        s->depends[i] = (unsigned char)quick_factor(&s->b.p, j->output, x[i],
+                                                    w != NULL ? w[i] : 0, &s->slopes[i]);
         g[i] = gradient_probe(&s->source, &random, (gradient_kind)(number % GRADIENTS),
                               (double)s->slopes[i], number / GRADIENTS);
     }
@@ -68,7 +68,7 @@ static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
     for (int64_t i = 0; i < BLOCK; i++) {
         int which = g[i] == 1 ? GRADIENT_IS_1 : ANY_GRADIENT;
         double error = compare_f64(s->depends[i] ? s->slopes[i] * g[i] : 0.0L, got[i]);
-        if (error > w[which].error || error >= compare_mpfr_from(j, which))
+        if (compare_is_worse(error, &w[which]) || error >= compare_mpfr_from(j, which))
             compare_keep(j, x[i], slope_input != NULL ? slope_input[i] : 0, g[i], got[i],
                          index * BLOCK + i, w);
     }

@@ -19,14 +19,15 @@ enum {
 
 /* A format of up to 32 bits, next to double. */
 typedef struct format {
-    int width, digits, bias; /* digits: of the fraction as stored */
+    int width, digits; /* digits: of the fraction as stored */
     double rebias;           /* 2^(bias of double - bias) */
+    double least;            /* the smallest normal number */
     double limit;            /* the number after the largest, which infinity takes the place of */
 } format;
 
-static const format f32 = { 32, 23, 127, 0x1p896, 0x1p128 };
-static const format f16 = { 16, 10, 15, 0x1p1008, 0x1p16 };
-static const format bf16 = { 16, 7, 127, 0x1p896, 0x1p128 };
+static const format f32 = { 32, 23, 0x1p896, 0x1p-126, 0x1p128 };
+static const format f16 = { 16, 10, 0x1p1008, 0x1p-14, 0x1p16 };
+static const format bf16 = { 16, 7, 0x1p896, 0x1p-126, 0x1p128 };
 
 static inline uint64_t bits_of(double value)
 {
@@ -50,19 +51,19 @@ static inline double place_of(const format *f, uint64_t stored)
     return from_bits(size << (DOUBLE_DIGITS - f->digits)) * f->rebias;
 }
 
+/* Without comparisons of integers: AVX2 has too few of them. */
 static inline double error_of(const format *f, int correctly, double exact, uint64_t stored)
 {
     double size = fabs(exact), place = place_of(f, stored);
     size = size < f->limit ? size : f->limit;
-    uint64_t exponent = bits_of(size) >> DOUBLE_DIGITS;
-    uint64_t least = (uint64_t)(DOUBLE_BIAS - f->bias + 1);
-    exponent = exponent > least ? exponent : least;
+    double binade = size > f->least ? size : f->least;
+    uint64_t exponent = bits_of(binade) & bits_of((double)INFINITY);
     /* one over the unit in the last place: exact, and so is multiplying by it */
-    double scale = from_bits((2 * DOUBLE_BIAS + (uint64_t)f->digits - exponent) << DOUBLE_DIGITS);
+    double scale = from_bits(((uint64_t)(2 * DOUBLE_BIAS + f->digits) << DOUBLE_DIGITS) - exponent);
     double error = fabs(place - size) * scale;
+    double signs = copysign(1, exact) * copysign(1, from_bits(stored << (64 - f->width)));
     error = correctly && rint(size * scale) != place * scale ? (double)INFINITY : error;
-    error = place > f->limit ? (double)INFINITY : error;
-    error = stored >> (f->width - 1) == bits_of(exact) >> 63 ? error : (double)INFINITY;
+    error = place > f->limit || signs < 0 ? (double)INFINITY : error;
     return exact == exact ? error : place > f->limit ? 0 : (double)INFINITY;
 }
 
@@ -116,6 +117,8 @@ double compare_f64(long double exact, double got)
     return (double)(fabsl(place - size) / dtype_ulp(VJP_F64, size));
 }
 
+int compare_is_worse(double error, const worst *w) { return error > w->error + 1e-6; }
+
 double compare_mpfr_from(const job *j, int which)
 {
     if (j->limit[which] == 0)
@@ -129,7 +132,7 @@ static double error_by_mpfr(const job *j, double x, double w, double g, double g
 {
     mpfr_t exact;
     mpfr_init2(exact, EXACT_BITS);
-    if (exact_factor(&j->p, 0, x, w, exact))
+    if (exact_factor(&j->p, j->output, x, w, exact))
         mpfr_mul_d(exact, exact, g, MPFR_RNDN);
     double error = mpfr_number_p(exact) ? exact_error(j->dtype, exact, got) : 0;
     if (!mpfr_number_p(exact))

@@ -11,6 +11,16 @@
 #include "problem.h"
 #include "variants.h"
 
+/* ---- attributes that people know by a name (named.c) --------------------------------------- */
+
+/* named_count - how many sets of numbers the operator has. named_problem - `p` with set `index`.
+ * named_sets_numbers - whether `p` sets a number at all. */
+int32_t named_count(const vjp_op_info *op);
+problem named_problem(const problem *p, int32_t index);
+int named_sets_numbers(const problem *p);
+
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
 /* The worst result so far. Of equal errors the one of the lowest `index` counts. */
 typedef struct worst {
     double error; /* in ULP; in sums, of the bound; INFINITY: not even close. -1: none yet */
@@ -30,7 +40,8 @@ enum {
 };
 
 enum {
-    WHERE_TEXT = 128
+    WHERE_TEXT = 128,
+    BOTH_RUN = -1 /* every value of the first input with every value of the second */
 };
 
 typedef struct job job;
@@ -51,13 +62,15 @@ struct job {
     problem p;
     vjp_dtype dtype;
     const method *method;
-    int32_t runs;         /* the input that takes all values */
+    int32_t output;       /* the one that is measured */
+    int32_t runs;         /* the input that takes all values, or BOTH_RUN */
     double fixed;         /* the value of those that neither run nor are the gradient */
     double limit[WORSTS]; /* the stated bounds, in the unit of worst.error */
     double cost;          /* a guess at its CPU seconds, for the estimate of the time left */
 };
 
-extern const method pairs_method, inputs_method, chosen_method, forwards_method, sums_method;
+extern const method pairs_method, inputs_method, both_method, chosen_method, sums_method;
+extern const method forwards_method, forward_pairs_method, forward_points_method;
 
 /* Something within a formula that is measured by itself (exp.c). */
 typedef struct part {
@@ -88,7 +101,7 @@ typedef struct bench {
     vjp_plan *plan;
     void *data[PROBLEM_TENSORS];
     void *workspace;
-    void *result; /* data of output 0 */
+    void *result; /* data of the output that is measured */
     int32_t gradient;
 } bench;
 
@@ -102,6 +115,13 @@ typedef enum bench_shape {
 void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t columns);
 void bench_run(bench *b);
 void bench_close(bench *b);
+
+/* bench_write - n values as elements of the dtype. */
+void bench_write(vjp_dtype dtype, void *elements, int64_t n, const double *values);
+
+/* bench_inputs - x and w at element `number` of all the values that the running input takes or,
+ * where both run, at the pair whose bits are the halves of `number`. */
+void bench_inputs(const job *j, int64_t number, double *x, double *w);
 
 /* bench_others - x and w at an element where the running input is `value`. */
 void bench_others(const job *j, double value, double *x, double *w);
@@ -119,6 +139,11 @@ double compare_block(vjp_dtype dtype, int correctly, int64_t n, const double *ex
 
 /* compare_f64 - the error in ULP of one result against an exact value that is a long double. */
 double compare_f64(long double exact, double got);
+
+/* compare_is_worse - whether an error by the quick comparison is so much worse than the worst by
+ * MPFR that it is worth computing again: the two differ a little, and many inputs have equal
+ * errors. */
+int compare_is_worse(double error, const worst *w);
 
 /* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound,
  * or where the quick comparison says that a result is not correctly rounded. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forwards.c - operators without a gradient: every finite input of f16, bf16 and f32, and 2^30
- * numerically difficult points of f64. Exact values are long doubles; results within 2 % of the
- * bound, and every new worst one, are computed again with MPFR. */
+/* forwards.c - operators without a gradient: every finite input of f16, bf16 and f32, every pair of
+ * inputs of 16 bits, and 2^30 numerically difficult points of f64. Exact values are doubles, those
+ * of f64 long doubles; results within 2 % of the bound, and every new worst one, are computed again
+ * with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "doubles.h"
 #include "dtypes.h"
 #include "exact.h"
 #include "exhaustive.h"
@@ -12,20 +14,23 @@
 #include "quick.h"
 
 enum {
-    BLOCK = 1 << 14
+    BLOCK = 1 << 12
 };
 
 typedef struct forwards {
     bench b;
     points list;
     double values[2][BLOCK]; /* of the inputs */
-    long double exact[BLOCK];
-    double narrow[BLOCK]; /* the same as doubles, for dtypes of up to 32 bits */
+    long double exact[BLOCK]; /* of f64 */
+    double narrow[BLOCK];     /* of dtypes of up to 32 bits */
+    unsigned char depends[BLOCK];
 } forwards;
 
 static int64_t blocks(const job *j)
 {
     int width = j->dtype == VJP_F64 ? 30 : 8 * (int)vjp_dtype_size(j->dtype);
+    if (j->runs == BOTH_RUN)
+        width = 32;
     return ((int64_t)1 << width) / BLOCK;
 }
 
@@ -39,33 +44,33 @@ static void *open_forwards(const job *j)
     return s;
 }
 
-/* Value `number` of the running input. Infinity and NaN are edges, which have tests of their
- * own. */
-static double value_at(const forwards *s, const job *j, random_state *random, int64_t number)
+/* Inputs `number`. Infinity and NaN are edges, which have tests of their own. */
+static void inputs_at(const forwards *s, const job *j, random_state *random, int64_t number,
+                      double *x, double *w)
 {
-    if (j->dtype == VJP_F64)
-        return number < s->list.count ? s->list.at[number]
-                                      : point_draw(random, j->dtype, &s->list);
-    double value = element_from_bits(j->dtype, (uint64_t)number);
-    return isfinite(value) ? value : 0;
+    if (j->dtype == VJP_F64) {
+        *x = number < s->list.count ? s->list.at[number] : point_draw(random, j->dtype, &s->list);
+        *w = s->b.p.op->ninputs > 1 ? point_draw(random, j->dtype, &s->list) : 0;
+        return;
+    }
+    bench_inputs(j, number, x, w);
+    *x = isfinite(*x) ? *x : 0;
+    *w = isfinite(*w) ? *w : 0;
 }
 
 static void fill_block(forwards *s, const job *j, int64_t index)
 {
     random_state random = random_start(random_seed(), (uint64_t)index);
-    size_t size = vjp_dtype_size(j->dtype);
-    for (int64_t i = 0; i < BLOCK; i++) {
-        double x, w;
-        bench_others(j, value_at(s, j, &random, index * BLOCK + i), &x, &w);
-        if (j->dtype == VJP_F64 && s->b.p.op->ninputs > 1)
-            w = point_draw(&random, j->dtype, &s->list);
-        s->values[0][i] = x;
-        s->values[1][i] = w;
-        for (int32_t t = 0; t < s->b.p.op->ninputs; t++)
-            element_write(j->dtype, (char *)s->b.data[t] + (size_t)i * size, t == 0 ? x : w);
-        quick_factor(&s->b.p, x, w, &s->exact[i]);
-        s->narrow[i] = (double)s->exact[i];
-    }
+    double *x = s->values[0], *w = s->values[1];
+    for (int64_t i = 0; i < BLOCK; i++)
+        inputs_at(s, j, &random, index * BLOCK + i, &x[i], &w[i]);
+    for (int32_t t = 0; t < s->b.p.op->ninputs; t++)
+        bench_write(j->dtype, s->b.data[t], BLOCK, s->values[t]);
+    if (j->dtype != VJP_F64)
+        doubles_factors(&s->b.p, 0, BLOCK, x, w, s->narrow, s->depends);
+    else
+        for (int64_t i = 0; i < BLOCK; i++)
+            quick_factor(&s->b.p, 0, x[i], w[i], &s->exact[i]);
 }
 
 /* The largest error of n results from i on; of one, where it is by long doubles. */
@@ -87,11 +92,11 @@ static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
     fill_block(s, j, index);
     bench_run(&s->b);
     double most = j->dtype == VJP_F64 ? (double)INFINITY : error_of(s, j, 0, BLOCK);
-    if (most < mpfr_from && most <= w[ANY_GRADIENT].error)
+    if (most < mpfr_from && !compare_is_worse(most, &w[ANY_GRADIENT]))
         return;
     for (int64_t i = 0; i < BLOCK; i++) {
         double error = error_of(s, j, i, 1);
-        if (error > w[ANY_GRADIENT].error || error >= mpfr_from)
+        if (compare_is_worse(error, &w[ANY_GRADIENT]) || error >= mpfr_from)
             compare_keep(j, s->values[0][i], s->values[1][i], 1,
                          element_read(j->dtype, (const char *)s->b.result + (size_t)i * size),
                          index * BLOCK + i, w);
@@ -107,5 +112,11 @@ static void close_forwards(void *state)
     free(s);
 }
 
-const method forwards_method = { "every input; f64: 2^30 adversarial points", blocks, open_forwards,
-                                 block, close_forwards, bench_where };
+#define FORWARDS(inputs) \
+    { \
+        inputs, blocks, open_forwards, block, close_forwards, bench_where \
+    }
+
+const method forwards_method = FORWARDS("all inputs");
+const method forward_pairs_method = FORWARDS("all 2^32 pairs of inputs");
+const method forward_points_method = FORWARDS("2^30 adversarial points");

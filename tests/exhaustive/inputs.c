@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inputs.c - f32: every finite input with one gradient of each kind, half of them drawn anew for
- * every input. Slopes are long doubles; results within 2 % of the bound, and every new worst one,
- * are computed again with MPFR. */
+/* inputs.c - every finite input of f32, or every pair of inputs of 16 bits, with one gradient of
+ * each kind, half of them drawn anew for every input. Slopes are doubles; results within 2 % of the
+ * bound, and every new worst one, are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "doubles.h"
 #include "dtypes.h"
 #include "exact.h"
 #include "exhaustive.h"
 #include "points.h"
-#include "quick.h"
 
 enum {
-    COLUMNS = 1 << 14, /* inputs in a block */
-    CHUNK = 2048
+    COLUMNS = 1 << 11 /* inputs in a block, which fits into a cache */
 };
 
 typedef struct inputs {
     bench b;
     gradient_source source;
-    double slopes[COLUMNS];
+    double x[COLUMNS], w[COLUMNS], slopes[COLUMNS];
+    double gradients[GRADIENTS * COLUMNS]; /* as stored, for every dtype */
     unsigned char depends[COLUMNS];
 } inputs;
 
@@ -30,15 +30,21 @@ static int64_t blocks(const job *j)
     return ((int64_t)1 << 32) / COLUMNS;
 }
 
+static void *element_at(const inputs *s, int32_t t, int64_t place)
+{
+    return (char *)s->b.data[t] + (size_t)place * vjp_dtype_size(s->b.p.tensors[t].dtype);
+}
+
 /* Gradients of the kinds first .. last - 1, for the inputs of block `index`. */
 static void draw_gradients(inputs *s, int first, int last, int64_t index)
 {
     random_state random = random_start(random_seed(), (uint64_t)index);
-    float *gradients = s->b.data[s->b.gradient];
-    for (int kind = first; kind < last; kind++)
+    for (int64_t kind = first; kind < last; kind++) {
+        double *row = s->gradients + kind * COLUMNS;
         for (int64_t i = 0; i < COLUMNS; i++)
-            gradients[kind * COLUMNS + i] =
-                (float)gradient_probe(&s->source, &random, (gradient_kind)kind, s->slopes[i], i);
+            row[i] = gradient_probe(&s->source, &random, (gradient_kind)kind, s->slopes[i], i);
+        bench_write(s->source.dtype, element_at(s, s->b.gradient, kind * COLUMNS), COLUMNS, row);
+    }
 }
 
 static void *open_inputs(const job *j)
@@ -53,67 +59,65 @@ static void *open_inputs(const job *j)
     return s;
 }
 
-/* Gradients flow back as they are where the function is not flat. Except for the first of them,
- * inputs that are not finite fill whole blocks, and 0 times anything shows nothing. */
+/* Gradients flow back as they are where the function is not flat. Inputs that are not finite are
+ * edges, which have tests of their own: 0 takes their place. */
 static void fill_block(inputs *s, const job *j, int64_t index)
 {
-    float *values = s->b.data[j->runs];
     for (int64_t i = 0; i < COLUMNS; i++) {
-        uint32_t bits = (uint32_t)(index * COLUMNS + i);
-        double x, w;
-        long double slope;
-        memcpy(values + i, &bits, sizeof bits);
-        bench_others(j, (double)values[i], &x, &w);
-        s->depends[i] = (unsigned char)quick_factor(&j->p, x, w, &slope);
-        s->slopes[i] = (double)slope;
+        bench_inputs(j, index * COLUMNS + i, &s->x[i], &s->w[i]);
+        s->x[i] = isfinite(s->x[i]) ? s->x[i] : 0;
+        s->w[i] = isfinite(s->w[i]) ? s->w[i] : 0;
     }
+    for (int32_t t = 0; t < 2; t++)
+        if (t == j->runs || j->runs == BOTH_RUN)
+            bench_write(j->dtype, s->b.data[t], COLUMNS, t == 0 ? s->x : s->w);
+    doubles_factors(&j->p, j->output, COLUMNS, s->x, s->w, s->slopes, s->depends);
     draw_gradients(s, GRADIENTS_FIXED, GRADIENTS, index);
 }
 
 static void keep(const inputs *s, const job *j, int64_t index, int64_t place, worst w[WORSTS])
 {
-    const float *values = s->b.data[j->runs], *gradients = s->b.data[s->b.gradient];
-    const float *got = s->b.result;
     int64_t column = place % COLUMNS;
-    double x, slope_input;
-    bench_others(j, (double)values[column], &x, &slope_input);
-    compare_keep(j, x, slope_input, (double)gradients[place], (double)got[place],
+    double got = element_read(j->dtype, element_at(s, s->b.p.op->ninputs + j->output, place));
+    compare_keep(j, s->x[column], s->w[column], s->gradients[place], got,
                  (index * COLUMNS + column) * GRADIENTS + place / COLUMNS, w);
 }
 
-/* Results place .. place + n - 1, all of one kind of gradient. */
-static void check_chunk(const inputs *s, const job *j, int64_t index, int64_t place, int64_t n,
-                        worst w[WORSTS])
+/* The results for one kind of gradient. */
+static void check_row(const inputs *s, const job *j, int64_t index, int64_t row, worst w[WORSTS])
 {
-    double exact[CHUNK];
-    const float *gradients = s->b.data[s->b.gradient], *got = s->b.result;
-    int which = place / COLUMNS == GRADIENT_ONE ? GRADIENT_IS_1 : ANY_GRADIENT;
+    double exact[COLUMNS];
+    size_t size = vjp_dtype_size(j->dtype);
+    const double *gradients = s->gradients + row * COLUMNS;
+    const char *got = (const char *)s->b.result + (size_t)(row * COLUMNS) * size;
+    int which = row == GRADIENT_ONE ? GRADIENT_IS_1 : ANY_GRADIENT;
     int correctly = j->limit[ANY_GRADIENT] == 0.5;
     double mpfr_from = compare_mpfr_from(j, which);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t column = (place + i) % COLUMNS;
-        double product = s->slopes[column] * (double)gradients[place + i];
-        exact[i] = s->depends[column] ? product : 0.0;
+    for (int64_t i = 0; i < COLUMNS; i++) {
+        double product = s->slopes[i] * gradients[i];
+        exact[i] = s->depends[i] ? product : 0.0;
     }
-    double error = compare_block(j->dtype, correctly, n, exact, got + place);
-    if (error <= w[which].error && error < mpfr_from)
+    double error = compare_block(j->dtype, correctly, COLUMNS, exact, got);
+    if (!compare_is_worse(error, &w[which]) && error < mpfr_from)
         return;
-    for (int64_t i = 0; i < n; i++) {
-        double this = compare_block(j->dtype, correctly, 1, exact + i, got + place + i);
-        if (this >= error || this >= mpfr_from)
-            keep(s, j, index, place + i, w);
+    for (int64_t i = 0; i < COLUMNS; i++) {
+        double this = compare_block(j->dtype, correctly, 1, exact + i, got + (size_t)i * size);
+        if (this >= mpfr_from || (this >= error && compare_is_worse(this, &w[which])))
+            keep(s, j, index, row * COLUMNS + i, w);
     }
 }
 
 static void block(void *state, const job *j, int64_t index, worst w[WORSTS])
 {
     inputs *s = state;
-    if (!isfinite(element_from_bits(j->dtype, (uint64_t)(index * COLUMNS))))
+    double x, w_input;
+    bench_inputs(j, index * COLUMNS, &x, &w_input);
+    if (!isfinite(x) || !isfinite(w_input)) /* nor are nearly all others of the block */
         return;
     fill_block(s, j, index);
     bench_run(&s->b);
-    for (int64_t place = 0; place < GRADIENTS * COLUMNS; place += CHUNK)
-        check_chunk(s, j, index, place, CHUNK, w);
+    for (int64_t row = 0; row < GRADIENTS; row++)
+        check_row(s, j, index, row, w);
 }
 
 static void close_inputs(void *state)
@@ -124,5 +128,10 @@ static void close_inputs(void *state)
     free(s);
 }
 
-const method inputs_method = { "all 2^32 inputs, 8 gradients each", blocks, open_inputs, block,
-                               close_inputs, bench_where };
+#define INPUTS(inputs) \
+    { \
+        inputs, blocks, open_inputs, block, close_inputs, bench_where \
+    }
+
+const method inputs_method = INPUTS("all 2^32 inputs, 8 gradients each");
+const method both_method = INPUTS("all 2^32 pairs of inputs, 8 gradients each");

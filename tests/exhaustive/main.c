@@ -2,15 +2,17 @@
 /* main.c - measure the error of every operator and dtype, exhaustively where the number of inputs
  * allows it, and compare it with the stated bound.
  *
- *     exhaustive [--only TEXT] [--threads N] RESULTS
+ *     exhaustive [--only PATTERN] [--threads N] RESULTS
  *     exhaustive --markdown RESULTS
  *
  * Every line of RESULTS is one measurement, its columns separated by tabs; what is there already is
  * not measured again, so that an interrupted run can be resumed. --only takes the jobs whose name
- * and dtype, as printed, contain TEXT. --markdown prints RESULTS as the tables of docs/numerics.md.
+ * and dtype, as printed, begin with PATTERN, in which * stands for anything. --markdown prints
+ * RESULTS as the tables of docs/numerics.md.
  */
 #define _DEFAULT_SOURCE
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,40 +47,66 @@ static job *add_job(const problem *p, vjp_dtype dtype, const method *method, dou
     return j;
 }
 
-/* One job for each input that takes all values, the gradient aside; in f64 all are drawn at
- * once. */
+static void name_part(job *j, const char *words, const char *tensor)
+{
+    size_t used = strlen(j->name);
+    snprintf(j->name + used, sizeof j->name - used, "%s%s", words, tensor);
+}
+
+static int is_sum(const vjp_op_info *op, int32_t output)
+{
+    return (vjp_op_tensor(op, op->ninputs + output)->flags & VJP_TENSOR_SUM) != 0;
+}
+
+/* Inputs other than the gradient. */
+static int32_t data_inputs(const vjp_op_info *op)
+{
+    return op->ninputs - (kind_gradient(op) >= 0);
+}
+
+static void add_output(const problem *p, vjp_dtype dtype, const method *method, double cost,
+                       int32_t runs, int32_t output)
+{
+    job *j = add_job(p, dtype, method, cost);
+    variant_name(p, j->name);
+    if (p->op->noutputs > 1)
+        name_part(j, ", ", vjp_op_tensor(p->op, p->op->ninputs + output)->name);
+    if (runs != BOTH_RUN && dtype != VJP_F64 && data_inputs(p->op) > 1)
+        name_part(j, ", every ", vjp_op_tensor(p->op, runs)->name);
+    j->runs = runs;
+    j->output = output;
+    j->fixed = dtype_round(dtype, -0.7);
+    for (int i = 0; i < WORSTS; i++)
+        j->limit[i] = (double)oracle_ulps(&j->p, output, i == GRADIENT_IS_1);
+}
+
+/* All inputs where they can be listed: one, or two of 16 bits; each of two of 32 bits in turn. In f64
+ * they are drawn. */
 static void add_elementwise(const problem *p, vjp_dtype dtype)
 {
-    const method *method = dtype == VJP_F64   ? &chosen_method
-                           : dtype == VJP_F32 ? &inputs_method
-                                              : &pairs_method;
-    double cost = dtype == VJP_F64 ? 250 : dtype == VJP_F32 ? 300 : 15;
-    int32_t gradient = kind_gradient(p->op);
-    int ndata = p->op->ninputs - (gradient >= 0);
-    if (gradient < 0) {
-        method = &forwards_method;
-        cost = dtype == VJP_F64 ? 150 : dtype == VJP_F32 ? 120 : 1;
-    }
-    for (int32_t t = 0; t < p->op->ninputs; t++) {
-        if (t == gradient || (t > 0 && dtype == VJP_F64))
+    int is_forward = kind_gradient(p->op) < 0, is_wide = vjp_dtype_size(dtype) > 2;
+    const method *pairs = is_forward ? &forward_pairs_method : &both_method;
+    const method *values = is_forward ? &forwards_method : is_wide ? &inputs_method : &pairs_method;
+    for (int32_t output = 0; output < p->op->noutputs; output++) {
+        if (is_sum(p->op, output))
             continue;
-        job *j = add_job(p, dtype, method, cost);
-        size_t used = strlen(variant_name(p, j->name));
-        if (ndata > 1 && dtype != VJP_F64)
-            snprintf(j->name + used, sizeof j->name - used, ", every %s",
-                     vjp_op_tensor(p->op, t)->name);
-        j->runs = t;
-        j->fixed = dtype_round(dtype, -0.7);
-        for (int i = 0; i < WORSTS; i++)
-            j->limit[i] = (double)oracle_ulps(&j->p, i == GRADIENT_IS_1);
+        if (dtype == VJP_F64)
+            add_output(p, dtype, is_forward ? &forward_points_method : &chosen_method, 250, 0,
+                       output);
+        else if (data_inputs(p->op) > 1 && !is_wide)
+            add_output(p, dtype, pairs, 600, BOTH_RUN, output);
+        else
+            for (int32_t t = 0; t < p->op->ninputs; t++)
+                if (t != kind_gradient(p->op))
+                    add_output(p, dtype, values, is_wide ? 400 : is_forward ? 1 : 10, t, output);
     }
 }
 
 static void add_sums(const problem *p, vjp_dtype dtype)
 {
     job *j = add_job(p, dtype, &sums_method, 60);
-    size_t used = strlen(variant_name(p, j->name));
-    snprintf(j->name + used, sizeof j->name - used, ", sums");
+    variant_name(p, j->name);
+    name_part(j, ", ", "sums");
     j->limit[ANY_GRADIENT] = j->limit[GRADIENT_IS_1] = 1;
 }
 
@@ -88,20 +116,33 @@ static void add_part(const part *part)
     job *j = add_job(&p, part->dtype, &part->method, 60);
     snprintf(j->name, sizeof j->name, "%s", part->name);
     for (int i = 0; i < WORSTS; i++)
-        j->limit[i] = part->is_result ? (double)oracle_ulps(&j->p, 0) : INFINITY;
+        j->limit[i] = part->is_result ? (double)oracle_ulps(&j->p, 0, 0) : INFINITY;
 }
 
+static void add_problem(const problem *p)
+{
+    for (int d = 0; d < 4; d++) {
+        if (!kind_has_rows(p->op))
+            add_elementwise(p, all_dtypes[d]);
+        if (kind_reduces(p->op))
+            add_sums(p, all_dtypes[d]);
+    }
+}
+
+/* Numbers that have a name take the place of those that variants.h makes up. */
 static void list_jobs(void)
 {
     for (int32_t o = 0; o < vjp_op_count(); o++)
-        for (int32_t v = 0; v < variant_count(vjp_op_at(o)); v++)
-            for (int d = 0; d < 4; d++) {
-                problem p = variant_problem(vjp_op_at(o), v);
-                if (!kind_has_rows(p.op))
-                    add_elementwise(&p, all_dtypes[d]);
-                if (kind_reduces(p.op))
-                    add_sums(&p, all_dtypes[d]);
-            }
+        for (int32_t v = 0; v < variant_count(vjp_op_at(o)); v++) {
+            problem p = variant_problem(vjp_op_at(o), v);
+            if (!named_sets_numbers(&p) || named_count(p.op) == 0)
+                add_problem(&p);
+            if (!named_sets_numbers(&p))
+                for (int32_t n = 0; n < named_count(p.op); n++) {
+                    problem named = named_problem(&p, n);
+                    add_problem(&named);
+                }
+        }
     for (int i = 0; i < PARTS; i++) {
         add_part(&parts_f32[i]);
         add_part(&parts_f64[i]);
@@ -115,12 +156,14 @@ static void job_title(const job *j, char title[LINE])
     snprintf(title, LINE, "%s\t%s\t", j->name, vjp_dtype_name(j->dtype));
 }
 
+/* By its inputs too: a part of a formula may have an operator's name. */
 static int is_measured(const char *path, const job *j)
 {
     char title[LINE], line[LINE];
     FILE *in = fopen(path, "r");
     int found = 0;
     job_title(j, title);
+    strncat(title, j->method->inputs, sizeof title - strlen(title) - 1);
     while (in != NULL && !found && fgets(line, sizeof line, in) != NULL)
         found = strncmp(line, title, strlen(title)) == 0;
     if (in != NULL)
@@ -158,9 +201,10 @@ static int measure(const job *j, int threads, double done, double total, FILE *o
 
 static int is_wanted(const job *j, const char *only)
 {
-    char title[LINE];
+    char title[LINE], pattern[LINE];
     snprintf(title, sizeof title, "%s %s", j->name, vjp_dtype_name(j->dtype));
-    return only == NULL || strstr(title, only) != NULL;
+    snprintf(pattern, sizeof pattern, "%s*", only);
+    return fnmatch(pattern, title, 0) == 0;
 }
 
 static int measure_all(const char *path, const char *only, int threads)
@@ -212,7 +256,7 @@ static int print_markdown(const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *only = NULL, *results = NULL;
+    const char *only = "", *results = NULL;
     int threads = (int)sysconf(_SC_NPROCESSORS_ONLN), markdown = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
@@ -227,7 +271,7 @@ int main(int argc, char **argv)
             threads = 0; /* not understood */
     }
     if (results == NULL || threads < 1) {
-        fprintf(stderr, "usage: exhaustive [--only TEXT] [--threads N] RESULTS\n"
+        fprintf(stderr, "usage: exhaustive [--only PATTERN] [--threads N] RESULTS\n"
                         "       exhaustive --markdown RESULTS\n");
         return 2;
     }

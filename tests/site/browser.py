@@ -19,10 +19,11 @@ Promise.all([...document.images].map(async image => {
 })).then(sources => sources.filter(Boolean))
 """
 
-# Text that ends beyond the screen's edge, unless a box around it scrolls, and images that do, except the one that is
-# drawn for a wide screen. The scheme follows in a moment.
+# Images and text that end beyond the screen's edge, text only if no box around it scrolls; also in what is folded. The
+# scheme follows in a moment.
 LOOK = """
 (async wanted => {
+  for (const folded of document.querySelectorAll('details')) folded.open = true;
   for (let i = 0; i < 100 && document.body.dataset.mdColorScheme !== wanted; i++)
     await new Promise(resolve => setTimeout(resolve, 10));
   const wide = document.documentElement.scrollWidth > innerWidth ? ['the page itself'] : [];
@@ -35,8 +36,7 @@ LOOK = """
   };
   const content = document.querySelector('.md-content');
   for (const image of content.querySelectorAll('img'))
-    if (image.getBoundingClientRect().right > innerWidth + 1 && !image.src.includes('/numerics/'))
-      wide.push(image.src);
+    if (image.getBoundingClientRect().right > innerWidth + 1) wide.push(image.src);
   const walker = document.createTreeWalker(content, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   while (walker.nextNode() && wide.length < 3) {

@@ -21,7 +21,8 @@ PAGES += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*
 
 # What a line of a block starts with if it is a command.
 COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(make|cmake|ctest|cc|c\+\+|export|pip|python3?|pytest|vjp|cargo|apt-get|"
-                     r"mkdocs|rpm|dpkg|(?:build|scripts|bench|tools|tests|conformance)/\S+(?!  )|\./\S+)(?: |$)")
+                     r"mkdocs|rpm|dpkg|sudo|cd|git|\./\S+|"
+                     r"(?:build|scripts|bench|tools|tests|conformance|proofs|examples)/\S+(?!  +[^ #]))(?: |$)")
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.M | re.S)
 INDENTED = re.compile(r"(?<=\n\n)(?:    .*\n|\n(?=    ))+")
 SNIPPET = re.compile(r'^--8<-- "([^":]+)(?::(\d*):(\d*))?"$', re.M)
@@ -109,6 +110,9 @@ class Runner:
                 self.compile(page, block, folder)
             elif block.language == "cmake":
                 self.cmake(page, block, folder)
+            elif block.language:
+                if not self.skips(f"{page}: {first_line(block.text)}"):
+                    self.failures.append(f"{page}: not run: {block.language}\n{block.text}")
             else:
                 printed += self.commands(page, block.text, folder)
 
@@ -174,7 +178,7 @@ class Runner:
 
     def commands(self, page, text, folder):
         """Run the commands of a block in one shell; lines after `$ command` are what it prints."""
-        lines = text.splitlines()
+        lines = re.sub(r"\\\n *", "", text).splitlines()
         session = any(line.startswith("$ ") for line in lines)
         script = ["set -e"]
         for line in lines:
@@ -188,7 +192,8 @@ class Runner:
             shutil.copy(ROOT / f"examples/gradient/sigmoid_{kind}.c", folder / "program.c")
             script.append("./a.out")
         environment = {**os.environ, "HOME": str(folder), "PATH": f"{self.prefix}/bin:{os.environ['PATH']}",
-                       "PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}  # as if it were in /usr/local
+                       "PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig",
+                       "LD_LIBRARY_PATH": f"{self.prefix}/lib"}  # as if it were in /usr/local
         result = subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=environment,
                                 capture_output=True, text=True)
         self.check(page, "command", "\n".join(script[1:]), result)
@@ -197,7 +202,9 @@ class Runner:
         return result.stdout
 
     def translated(self, command, session):
-        """make and the build's own programs run in the repository, with the build that is tested."""
+        """make and the build's own programs run in the repository, with the build that is tested. This interpreter
+        has the packages of build/vectors."""
+        command = command.replace("build/vectors/bin/python ", f"{sys.executable} ")
         command = command.replace("PREFIX/", f"{self.prefix}/").replace("build/release", self.build)
         if command.startswith("make"):
             return f"make -C {ROOT} {command.removeprefix('make')}"

@@ -17,7 +17,15 @@ import results  # noqa: E402
 
 UNITS = "ns|us|µs|ms|s|seconds?|minutes?|hours?|GB/s|%|ULP|[KMG]i?B|bits per byte|times|instructions"
 FIGURE = re.compile(rf"(?<![\w^.-])\d[\d,.]*(?:(?: to | and |, | / )\d[\d,.]*)*[ -]?(?:CPU )?(?:{UNITS})(?!\w)|"
-                    r"(?<![\w.])\d+(?:\.\d+)?x(?!\w)")
+                    r"(?<![\w.])\d+(?:\.\d+)?x(?!\w)|"
+                    r"\b(?:an?|half an?|one|two|three|four|five|six|seven|eight|nine|ten) "
+                    r"(?:microseconds?|milliseconds?|seconds|minutes?|hours?|days?|percent)\b")
+
+# A number without a unit is a measurement if it is all that a cell of a table has, or a count that is broken down.
+CELL = re.compile(r"-?\d[\d,]*\.\d+(?:e-?\d+)?|\d+: \d.*")
+
+# What the reference pages of the site are made from: their comments state no measurement.
+REFERENCES = ["include/vjp/vjp.h", "include/vjp/vjp.hpp", "docs/vjp.1"]
 
 # Parts of a page that say nothing of their own: what a program writes, code, and what is checked already.
 NOT_PROSE = [
@@ -58,18 +66,25 @@ def allowed(path):
             yield page, re.compile(pattern), line
 
 
+def figures_of(line):
+    """What looks like a measurement in a line of prose or a row of a table."""
+    yield from (match.group() for match in FIGURE.finditer(line))
+    if line.startswith("|"):
+        yield from (cell for row in results.cells(line) for cell in row if CELL.fullmatch(cell))
+
+
 def unsourced(pages):
     """Measured-looking figures without a result, and lines of the list that are not needed."""
     rules = list(allowed(Path(__file__).parent / "not_measured.txt"))
     used = set()
     for name, text in pages.items():
         for number, line in enumerate(blanked(text).splitlines(), 1):
-            for match in FIGURE.finditer(line):
+            for figure in figures_of(line):
                 fits = [rule for page, pattern, rule in rules
-                        if re.fullmatch(page, name) and pattern.fullmatch(match.group())]
+                        if re.fullmatch(page, name) and pattern.fullmatch(figure)]
                 used.update(fits)
                 if not fits:
-                    yield f"{name}:{number}: {match.group()} has no result: {line.strip()[:100]}"
+                    yield f"{name}:{number}: {figure} has no result: {line.strip()[:100]}"
     for _, _, rule in rules:
         if rule not in used:
             yield f"not_measured.txt: no page needs: {rule}"
@@ -103,7 +118,7 @@ def main(build=None):
     for name, text in pages.items():
         prose = "".join(results.prose_and_code(text)[::2])
         faults += [f"{name}: {fault}" for fault in stated(prose, known)]
-    faults += unsourced(pages)
+    faults += unsourced(pages | {name: (results.ROOT / name).read_text() for name in REFERENCES})
     if build:
         faults += generated(Path(build).resolve())
     print("\n".join(faults))

@@ -18,6 +18,7 @@ enum {
 };
 
 typedef mpfr_ptr number;
+typedef long double magnitude;
 
 static _Thread_local struct pool {
     mpfr_t *chunks[POOL_CHUNKS];
@@ -67,6 +68,7 @@ static inline number number_pi(void)
 }
 
 static inline long double number_value(number a) { return mpfr_get_ld(a, MPFR_RNDN); }
+static inline magnitude number_magnitude(number a) { return fabsl(number_value(a)); }
 
 #define BINARY(name, function)                        \
     static inline number name(number a, number b)     \

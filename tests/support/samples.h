@@ -33,6 +33,21 @@
  * axis. diff_src is dst * (diff_dst - the row's sum of diff_dst * dst) */
 #define SAMPLE_ROWS "softmax_backward"
 
+/* src -> dst, the root of src, which is NaN where src < 0 */
+#define SAMPLE_NAN "sqrt"
+
+/* src, mask, length -> dst, stats; all but src and dst are optional. dst is exp(src) over the row's
+ * sum of it */
+#define SAMPLE_STATS "softmax"
+
+/* src, gamma, rstd, diff_dst -> diff_src, diff_gamma; all but src and diff_dst are optional. rstd is
+ * what the forward pass keeps: 1 / sqrt(mean of squares + 1e-5) */
+#define SAMPLE_KEPT "rms_norm_backward"
+
+/* src, gamma, beta -> dst, mean, rstd, normalized; the last is optional, and other libraries lack
+ * it */
+#define SAMPLE_EXTRA "layer_norm"
+
 /* Titles, and what the names of benchmark cases begin with. */
 #define SAMPLE_MAP_TITLE "ReLUBackward"
 #define SAMPLE_MAP_CASE "relu"

@@ -138,7 +138,7 @@ static void a_page_stays_until_there_is_another(void **state)
                 "--json: no/such.json: No such file or directory");
     assert_page(old);
     assert_says(tool(ARGS(ONE_CASE, "--json", "./out.html", "--html", "out.html")), 1,
-                "--html: out.html is the file of --json too");
+                "--html: out.html is also the file of --json");
     assert_says(tool(ARGS(ONE_CASE, "--html", "out.html")), 0, NULL);
     char *page = file_read("out.html", &size);
     assert_true(strncmp(page, "<!DOCTYPE html>", 15) == 0);
@@ -290,7 +290,7 @@ static void a_file_with_a_wrong_line_is_not_resumed(void **state)
         snprintf(text, sizeof text, "%s%s%s", line, wrong[i], line);
         file_write("out.json", text, strlen(text));
         outcome got = tool(ARGS(TWO_CASES, "--json", "out.json", "--resume"));
-        assert_says(got, 1, "vjp bench: --resume: out.json: line 2 is no line of vjp bench\n");
+        assert_says(got, 1, "vjp bench: --resume: out.json: line 2 was not written by vjp bench\n");
         assert_null(strstr(got.out, "65536"));
         assert_true(file_is("out.json", text, strlen(text)));
         free(line);
@@ -309,10 +309,10 @@ static void wrong_options_are_refused(void **state)
     assert_says(tool(ARGS("bench", "--set", "all")), 2, "cpu has no set \"all\"");
     assert_says(tool(ARGS("bench", "--pages", "tiny")), 2, "neither huge nor ordinary");
     assert_says(tool(ARGS("bench", "--dtype", "f32,f33")), 2, "--dtype: \"f33\" is no dtype");
-    assert_says(tool(ARGS("bench", "--resume")), 2, "--resume: which file? --json says it");
+    assert_says(tool(ARGS("bench", "--resume")), 2, "--resume needs --json FILE");
     for (int i = 0; i < COUNT_OF(no_shapes); i++)
         assert_says(tool(ARGS("bench", "--shape", no_shapes[i])), 2,
-                    "is no shape such as 65536x1024");
+                    "is not a shape such as 65536x1024");
     assert_says(tool(ARGS("bench", "--op", SAMPLE_MAP "s")), 2, "did you mean " SAMPLE_MAP "?");
     assert_says(tool(ARGS(ONE_CASE, "--html", "no/such/folder")), 1,
                 "--html: no/such/folder: No such file or directory");

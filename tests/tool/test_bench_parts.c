@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bench_parts.c - what `vjp bench` measures is what it says: the data of a load, and turns. */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static bench_problem cliff_named(const char *name)
     bench_problem of;
     for (int32_t i = 0; i < vjp_op_count(); i++)
         for (int64_t c = 0; c < set->count; c++)
-            if (bench_case_at(&set->cases[c], vjp_op_at(i), 0, 1 << 16, VJP_F16, &of) &&
+            if (bench_case_at(set, &set->cases[c], vjp_op_at(i), 0, 1 << 16, VJP_F16, &of) &&
                 strcmp(of.name, name) == 0)
                 return of;
     fail_msg("there is no case %s", name);
@@ -62,7 +63,10 @@ static void every_operator_has_a_case_in_every_set(void **state)
     static const struct {
         vjp_device device;
         const char *name;
-    } sets[] = { { VJP_CPU, "standard" }, { VJP_CPU, "growth" }, { VJP_CPU, "cliffs" },
+    } sets[] = { { VJP_CPU, "standard" },
+                 { VJP_CPU, "peers" },
+                 { VJP_CPU, "growth" },
+                 { VJP_CPU, "cliffs" },
                  { VJP_CUDA, "standard" } };
     (void)state;
     for (int s = 0; s < COUNT_OF(sets); s++)
@@ -105,6 +109,52 @@ static void a_twist_moves_every_tensor_by_one_element(void **state)
         load_close(&l);
         vjp_context_destroy(ctx);
     }
+}
+
+/* In the set "peers" a gradient is given what its forward pass keeps, and that is what it says. */
+static void what_the_forward_pass_keeps_is_true(void **state)
+{
+    const bench_set *set = bench_set_of(VJP_CPU, "peers");
+    const vjp_op_info *op = vjp_op_find(SAMPLE_KEPT);
+    char reason[VJP_REASON_SIZE] = "";
+    vjp_context *ctx;
+    memory where;
+    bench_problem of;
+    load l;
+    int64_t c = 0, row = 1024;
+    (void)state;
+    while (c < set->count && !bench_case_at(set, &set->cases[c], op, 0, 4 * row, VJP_F32, &of))
+        c++;
+    assert_true(c < set->count);
+    assert_true(memory_open(&where, VJP_CPU, 0, reason));
+    assert_int_equal(vjp_context_create(NULL, &ctx, reason, sizeof(reason)), VJP_OK);
+    assert_true(load_open(&l, &where, ctx, &of.p, TWIST_NONE, 0, reason));
+    const float *x = load_buffer(&l, problem_tensor(&l.p, "src"));
+    const float *rstd = load_buffer(&l, problem_tensor(&l.p, "rstd"));
+    for (int64_t i = 0; i < 4; i++) {
+        double squares = 0;
+        for (int64_t k = 0; k < row; k++)
+            squares += (double)x[i * row + k] * x[i * row + k];
+        assert_true(fabs(rstd[i] * sqrt(squares / (double)row + 1e-5) - 1) < 1e-6);
+    }
+    load_close(&l);
+    vjp_context_destroy(ctx);
+}
+
+/* Results that may be omitted and that other libraries do not have are. */
+static void a_forward_pass_beside_peers_has_no_more_results_than_they(void **state)
+{
+    const bench_set *peers = bench_set_of(VJP_CPU, "peers");
+    const bench_set *all = bench_set_of(VJP_CPU, "standard");
+    const vjp_op_info *op = vjp_op_find(SAMPLE_EXTRA);
+    bench_problem of;
+    (void)state;
+    for (int64_t c = 0; c < peers->count; c++)
+        if (bench_case_at(peers, &peers->cases[c], op, 0, 4096, VJP_F32, &of))
+            assert_false(problem_has(&of.p, problem_tensor(&of.p, "normalized")));
+    for (int64_t c = 0; c < all->count; c++)
+        if (bench_case_at(all, &all->cases[c], op, 0, 4096, VJP_F32, &of))
+            assert_true(problem_has(&of.p, problem_tensor(&of.p, "normalized")));
 }
 
 static void broadcast_bytes_count_once(void **state)
@@ -178,6 +228,17 @@ static void small_work_is_repeated_and_slow_work_spared(void **state)
     assert_int_equal(slow.runs, 1 + SLOW_PAIRS);
 }
 
+static void who_is_much_slower_than_another_is_spared(void **state)
+{
+    (void)state;
+    waiter fast = { 1e-3, 0, 0 }, slow = { 25e-3, 0, 0 };
+    contender all[] = { { .run = wait_a_little, .state = &fast },
+                        { .run = wait_a_little, .state = &slow, .beside = &all[0] } };
+    assert_true(turns_take(all, 2, 0));
+    assert_int_equal(all[0].pairs, LEAST_PAIRS);
+    assert_int_equal(all[1].pairs, SLOW_PAIRS);
+}
+
 static void a_run_that_fails_ends_the_turns(void **state)
 {
     (void)state;
@@ -194,10 +255,13 @@ int main(void)
         cmocka_unit_test(subnormal_numbers_are_subnormal),
         cmocka_unit_test(gradients_beside_a_slope_are_positive_and_small),
         cmocka_unit_test(a_twist_moves_every_tensor_by_one_element),
+        cmocka_unit_test(what_the_forward_pass_keeps_is_true),
+        cmocka_unit_test(a_forward_pass_beside_peers_has_no_more_results_than_they),
         cmocka_unit_test(broadcast_bytes_count_once),
         cmocka_unit_test(medians_are_those_of_the_rounds_both_were_in),
         cmocka_unit_test(all_take_as_many_turns),
         cmocka_unit_test(small_work_is_repeated_and_slow_work_spared),
+        cmocka_unit_test(who_is_much_slower_than_another_is_spared),
         cmocka_unit_test(a_run_that_fails_ends_the_turns),
     };
     return cmocka_run_group_tests_name("bench_parts", tests, NULL, NULL);

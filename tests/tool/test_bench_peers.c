@@ -52,9 +52,28 @@ static void a_peer_has_lines_that_say_what_became_of_it(void **state)
     peers_are_there();
     assert_says(tool(ARGS(BENCH_MAP, "--peers", "--json", "out.json")), 0, NULL);
     assert_line("f32", "\"over_vjp\": ", "note");
+    assert_line("f32", "\"isa\": \"FAKE1\"", "note");
     assert_line("f64", "\"median_ns\": ", "note");
     assert_line("bf16", "\"note\": \"differs from vjp\"", "refuses");
     assert_line("f16", "\"note\": \"refuses: has no f16 \"", "median_ns");
+}
+
+/* NaN is a result like others, and what may be omitted a peer may lack. */
+static void a_peer_agrees_without_optional_results_and_where_there_is_none(void **state)
+{
+    static const char *const cases[][2] = { { SAMPLE_NAN, "4096" },
+                                                { SAMPLE_STATS, "4x1024" } };
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        peers_are_there();
+        assert_says(tool(ARGS("bench", "--op", cases[i][0], "--shape", cases[i][1], "--dtype", "f32",
+                              "--seconds", "0", "--peers", "--json", "out.json")),
+                    0, NULL);
+        char *text = lines();
+        const char *line = line_with(text, "\"who\": \"fake 1.2\"", cases[i][0], "over_vjp");
+        assert_null(strstr(line, "note"));
+        free(text);
+    }
 }
 
 /* A run that is stopped between two cases has every line of the first. */
@@ -167,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peer_has_lines_that_say_what_became_of_it),
+        cmocka_unit_test(a_peer_agrees_without_optional_results_and_where_there_is_none),
         cmocka_unit_test(the_line_of_vjp_is_the_last_of_a_case),
         cmocka_unit_test(the_table_marks_wrong_results_and_refusals),
         cmocka_unit_test(the_page_shows_both),

@@ -158,13 +158,13 @@ static void a_second_output_that_fails_leaves_nothing(void **state)
                 "vjp run: --diff_slope: no/where.npy: No such file or directory");
     assert_untouched();
     assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "./d.npy")), 2,
-                "d.npy is the file of --diff_src too");
+                "d.npy is also the file of --diff_src");
     assert_untouched();
     assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "new.npy", "--diff_slope", "./new.npy")), 2,
-                "new.npy is the file of --diff_src too");
+                "new.npy is also the file of --diff_src");
     assert_untouched();
     assert_says(tool(ARGS(RUN_FOLD, "--diff_src", "d.npy", "--diff_slope", "")), 2,
-                "vjp run: --diff_slope: the name of its file is empty");
+                "vjp run: --diff_slope: the file name is empty");
     assert_untouched();
 }
 

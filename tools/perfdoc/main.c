@@ -25,14 +25,14 @@ int main(int argc, char **argv)
         return 1;
     }
     records all = records_read(lines);
-    printf("### Beside the peers\n\n");
+    printf("### Compared with PyTorch and oneDNN\n\n");
     put_chart("Time of the best peer over vjp's at the largest size; bars end at 4", "ratio");
     put_peers(&all);
     printf("### Over size and threads\n\n");
     put_chart("Bandwidth over size, f32, one thread", "bandwidth");
     put_chart("Time per element over size, f32, one thread", "growth");
     put_chart("Speed over threads, f32, largest size; one thread is 1", "threads");
-    printf("### No cliffs\n\n");
+    printf("### Odd sizes, offsets and subnormal numbers\n\n");
     put_cliffs(&all);
     fclose(lines);
     free(all.at);

@@ -9,7 +9,7 @@
 #include "bench_report.h"
 
 enum {
-    MOST_NAMES = 32
+    MOST_NAMES = 256
 };
 
 static inline bool is(const char *a, const char *b)

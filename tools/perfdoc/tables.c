@@ -12,6 +12,12 @@ enum {
 
 static const double sizes[NSIZES] = { 0x1p12, 0x1p16, 0x1p20, 0x1p24, 0x1p26 };
 
+/* A long table, folded until the reader opens it; ends with </details>. */
+static void put_fold(const char *summary)
+{
+    printf("<details markdown=\"1\">\n<summary>%s</summary>\n\n", summary);
+}
+
 /* ---- beside the peers --------------------------------------------------------------------- */
 
 static void put_head(const char *title, const names *dtypes)
@@ -71,8 +77,10 @@ static const record *line_at(const view *v, const char *name, const char *dtype,
 static void put_sizes(const view *v)
 {
     names n = names_of(v), dtypes = dtypes_of(v->all);
-    printf("#### Every size\n\n| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n"
-           "|---|---|---|---|---|---|---|\n");
+    printf("#### Every size\n\nThe best peer's time over ours, by the number of elements, on one "
+           "thread.\n\n");
+    put_fold("A row per case and dtype");
+    printf("| case | dtype | 4 Ki | 64 Ki | 1 Mi | 16 Mi | 64 Mi |\n|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < n.count; i++)
         for (int d = 0; d < dtypes.count; d++) {
             if (!largest(v, n.at[i], dtypes.at[d]))
@@ -88,7 +96,7 @@ static void put_sizes(const view *v)
             }
             printf("\n");
         }
-    printf("\n");
+    printf("\n</details>\n\n");
 }
 
 /* Whether an earlier line says the same: only the first is shown. */
@@ -180,6 +188,10 @@ static void put_ratio(const record *r, const record *base)
 
 void put_cliffs(const records *all)
 {
+    printf("Time per element, and what it is multiplied by when the last dim is one less or one "
+           "more, when the\nlength is odd (1000003), when all data starts one element after an "
+           "aligned address, and when it is\nsubnormal.\n\n");
+    put_fold("A row per case, dtype and shape");
     printf("| case | dtype | shape | ns per element | one less | one more | odd length | "
            "off by one element | subnormal numbers |\n|---|---|---|---|---|---|---|---|---|\n");
     for (int64_t i = 0; i < all->count; i++) {
@@ -197,5 +209,5 @@ void put_cliffs(const records *all)
         put_ratio(neighbour(all, base, "subnormal numbers", 0), base);
         printf("\n");
     }
-    printf("\n");
+    printf("\n</details>\n\n");
 }

@@ -185,17 +185,26 @@ def growth(rows):
 
 
 def threads(rows):
-    """One thread's time over that of several, at the largest size in f32."""
-    series = {}
+    """One thread's time over that of the most threads measured, at the largest size in f32."""
+    speeds, most = {}, 1
     for case, chosen in largest(rows, "f32"):
         alone = chosen["vjp"]
         times = {row["threads"]: row["median_ns"] for row in rows
                  if all(row[key] == alone[key] for key in ("who", "case", "dtype", "shape", "layout", "pages"))}
-        series[case] = sorted((n, alone["median_ns"] / time) for n, time in times.items())
-    figure, axes = plt.subplots(figsize=(6.4, 5.2))
-    lines(axes, series)
-    axes.set_xticks(sorted({n for points in series.values() for n, _ in points}))
-    return finished(figure, axes, "threads", "speed; one thread is 1")
+        most = max(times)
+        speeds[case] = alone["median_ns"] / times[most]
+    figure, axes = plt.subplots(figsize=(6.4, 0.4 * len(speeds) + 1.2))
+    colour, _ = WHO["vjp"]
+    axes.barh(range(len(speeds)), speeds.values(), 0.6, color=colour)
+    for index, speed in enumerate(speeds.values()):
+        axes.text(speed + 0.01, index, f"{speed:.2f}", va="center", fontsize=9)
+    axes.axvline(1, color=INK, linewidth=1, linestyle=":")
+    axes.set_yticks(range(len(speeds)), list(speeds))
+    axes.invert_yaxis()
+    axes.set_xlim(0, most * 1.05)
+    axes.set_xlabel(f"speed on {most} threads; one thread is 1")
+    figure.subplots_adjust(left=0.31, right=0.98, top=0.98, bottom=0.12)
+    return svg(figure)
 
 
 CHARTS = {f"{draw.__name__}.svg": draw for draw in (peers, ratio, bandwidth, growth, threads)}

@@ -2,7 +2,6 @@
 """The gallery of operators, from the generated parts of their pages and the measured speeds."""
 
 import json
-import math
 import re
 
 ROW = re.compile(r"^\| \[(\w+)\]\(\1\.md\) \|.*\| `(.*)` \|$", re.M)
@@ -14,27 +13,26 @@ def operators(folder):
     return [(name, formula.replace("\\|", "|")) for name, formula in ROW.findall((folder / "README.md").read_text())]
 
 
-def elements(shape):
-    return math.prod(map(int, shape.split("x")))
-
-
-def speeds(results):
-    """The largest f32 case of each operator on one thread: {operator: (case, share)}."""
-    best = {}
-    for line in results.read_text().splitlines():
-        row = json.loads(line)
-        if (row["who"], row["dtype"], row["threads"], row["pages"], row["layout"]) == ("vjp", "f32", 1, "huge", "plain"):
-            size = elements(row["shape"])
-            if size > best.get(row["op"], (0,))[0]:
-                best[row["op"]] = size, row["case"], row["share"]
-    return {op: (case, share) for op, (_, case, share) in best.items()}
+def speeds(result, names):
+    """The first case of each operator in f32: {operator: (what sets it apart, with all instructions, with AVX2)}. A
+    case is the gradient's unless it says "forward" or there is none."""
+    head, *rows = result["tables"]["ratios"]
+    first = {}
+    for row in rows:
+        cells = dict(zip(head, row))
+        name, forward, rest = re.match(r"(\w+)( forward)?,? ?(.*)", cells["case"]).groups()
+        operator = f"{name}_backward" if not forward and f"{name}_backward" in names else name
+        both = [cells[column].split(", ")[-1] for column in ("f32, all", "f32, AVX2")]
+        first.setdefault(operator, (rest, *both))
+    return first
 
 
 def card(folder, name, formula, speed):
     page = (folder / f"{name}.md").read_text()
     facts = [f"f32 error: {text}" for _, text in BOUND.findall(page)[:1]]
     if speed:
-        facts.append(f"Speed, {speed[0]} in f32 on one core: {100 * speed[1]:.0f} % of [the memory's bandwidth](performance.md)")
+        case, fast, avx2 = speed
+        facts.append(f"f32 speed{case and ', '}{case}: [{fast}; with AVX2 {avx2}](performance.md#with-avx2-alone)")
     return ['<div markdown="1">', "", f"[![Plot of {name}](operators/{name}.svg){{ loading=lazy }}](operators/{name}.md)", "",
             f"**[{name}](operators/{name}.md)**", "", f"`{formula}`", "",
             *(line for fact in facts for line in (fact, "{ .facts }", "")), "</div>", ""]
@@ -42,10 +40,12 @@ def card(folder, name, formula, speed):
 
 def page(docs):
     folder = docs / "operators"
-    speed = speeds(docs / "performance" / "bench.json")
     names = operators(folder)
+    speed = speeds(json.loads((docs / "results" / "avx2.json").read_text()), dict(names))
     out = ["# Gallery", "", f"All {len(names)} operators: plot, formula, error bound and, where it was measured, speed. "
-           "ULP is the distance between two neighbouring numbers ([numerics](numerics.md)).", "",
+           "ULP is the distance between two neighbouring numbers ([numerics](numerics.md)). "
+           "Speed is relative to the faster of PyTorch and oneDNN, for 16 Mi elements on one core with AVX-512, "
+           "and with all libraries limited to AVX2: above 1, vjp is faster ([performance](performance.md)).", "",
            '<div class="gallery" markdown="1">', ""]
     for name, formula in names:
         out += card(folder, name, formula, speed.get(name))

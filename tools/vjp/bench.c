@@ -89,7 +89,7 @@ static int visit_case(bench *b, const bench_case *c, const vjp_op_info *op, int3
     for (int i = 0; i == 0 || (i < BENCH_SIZES && c->sizes[i]); i++)
         for (int d = 0; d < BENCH_DTYPES && c->dtypes[d]; d++) {
             bench_problem of;
-            if (!bench_case_at(c, op, choice, c->sizes[i], c->dtypes[d], &of))
+            if (!bench_case_at(b->set, c, op, choice, c->sizes[i], c->dtypes[d], &of))
                 continue;
             for (int twist = 0; twist < twists && !b->where.error; twist++)
                 add(&status, visit_problem(b, &of, (bench_twist)twist, count_only));
@@ -194,7 +194,7 @@ static bool read_lines(bench *b, const char *path)
     b->before = records_read(b->json);
     if (b->before.bad)
         return complain(b->args->command, false,
-                        "--resume: %s: line %" PRId64 " is no line of vjp bench", path,
+                        "--resume: %s: line %" PRId64 " was not written by vjp bench", path,
                         b->before.bad);
     return !b->before.cut || !ftruncate(fileno(b->json), b->before.end) ||
            cannot_write(b, "json", path);
@@ -226,7 +226,7 @@ static bool open_page(bench *b)
     if (!b->html || fstat(fileno(b->html), &page) || fstat(fileno(b->json), &lines))
         return cannot_write(b, "html", path);
     return page.st_dev != lines.st_dev || page.st_ino != lines.st_ino ||
-           complain(b->args->command, false, "--html: %s is the file of --json too", path);
+           complain(b->args->command, false, "--html: %s is also the file of --json", path);
 }
 
 static bool write_page(bench *b)
@@ -276,7 +276,7 @@ static bool read_options(bench *b)
     if (pages && !b->ordinary_pages && !memory_has_huge_pages())
         return complain(b->args->command, false, "--pages: this system gives no huge pages");
     if (option_given(b->args, "resume") && !option_given(b->args, "json"))
-        return complain(b->args->command, false, "--resume: which file? --json says it");
+        return complain(b->args->command, false, "--resume needs --json FILE");
     if (!bench_read_selection(b))
         return false;
     return b->device == VJP_CPU || !option_given(b->args, "peers") ||
@@ -329,7 +329,7 @@ static const option options[] = {
     { "op", "NAME", "only this operator; if there is none, cases whose names begin like that" },
     { "dtype", "LIST", "only these: f32,bf16" },
     { "shape", "LIST", "only these, of the set or any others: 65536x1024,16777216" },
-    { "set", "NAME", "of cases: standard (the default), growth or cliffs" },
+    { "set", "NAME", "of cases: standard (the default), peers, growth or cliffs" },
     { "threads", "NUMBER", "threads of the CPU, 1 if not given" },
     { "pages", "KIND", "the CPU's memory: huge pages (the default, if there are any) or ordinary" },
     { "peers", NULL, "other libraries too, in turns: `make peers` in the source tree first" },

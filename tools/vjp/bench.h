@@ -47,10 +47,13 @@ typedef struct bench_set {
     const char *name;
     const bench_case *cases;
     int64_t count;
-    bool twisted; /* each case with every twist */
+    bool twisted;  /* each case with every twist */
+    bool as_peers; /* optional tensors as other libraries have them: what the forward pass kept, but
+                      no results that only vjp has */
 } bench_set;
 
-/* bench_set_of - the set "standard", "growth" or "cliffs"; NULL if the device has no such set. */
+/* bench_set_of - the set "standard", "peers", "growth" or "cliffs"; NULL if the device has no such
+ * set. */
 const bench_set *bench_set_of(vjp_device device, const char *name);
 
 /* One problem to measure. */
@@ -67,10 +70,10 @@ int32_t bench_choices(const vjp_op_info *op);
 bool bench_case_name(const bench_case *c, const vjp_op_info *op, int32_t choice,
                      char name[BENCH_NAME]);
 
-/* bench_case_at - the problem at size `size` (0 if the case has none) in one dtype; false if there
- * is none. */
-bool bench_case_at(const bench_case *c, const vjp_op_info *op, int32_t choice, int64_t size,
-                   vjp_dtype dtype, bench_problem *made);
+/* bench_case_at - the problem of a set's case at size `size` (0 if the case has none) in one dtype;
+ * false if there is none. */
+bool bench_case_at(const bench_set *set, const bench_case *c, const vjp_op_info *op, int32_t choice,
+                   int64_t size, vjp_dtype dtype, bench_problem *made);
 
 /* A shape of --shape. */
 enum {
@@ -88,7 +91,7 @@ typedef struct bench_shape {
  * a parameter for each element of that. */
 bench_problem bench_problem_of(const vjp_op_info *op, const bench_shape *shape, vjp_dtype dtype);
 
-/* ---- bench_load.c ------------------------------------------------------------------------- */
+/* ---- bench_load.c, bench_forward.c --------------------------------------------------------- */
 
 /* A problem ready to run: a plan, a workspace, and one or more sets of tensors, taken in turn so
  * that none is in a cache of `spread` bytes when its turn comes. */
@@ -108,6 +111,11 @@ typedef struct load {
 bool load_open(load *l, memory *where, vjp_context *ctx, const problem *p, bench_twist twist,
                double spread, char reason[VJP_REASON_SIZE]);
 void load_close(load *l);
+
+/* bench_is_kept - whether an input of a gradient is an output of its forward pass that the caller
+ * may keep: statistics of rows. load_keep - compute those that the problem has, on the CPU. */
+bool bench_is_kept(const vjp_op_info *op, int32_t input);
+bool load_keep(load *l, vjp_context *ctx, char reason[VJP_REASON_SIZE]);
 
 /* load_run - one run on the next set. load_buffer - the address of set 0 of a tensor. */
 vjp_status load_run(load *l, void *stream);
@@ -158,7 +166,8 @@ void rivals_close(const peers *p, rival rivals[BENCH_PEERS]);
 enum {
     LEAST_PAIRS = 11,
     MOST_PAIRS = 41,
-    SLOW_PAIRS = 3 /* of one that takes seconds for a single run */
+    SLOW_PAIRS = 3, /* of one that takes seconds for a run, or ten times as long as `beside` */
+    MOST_CONTENDERS = 2 + BENCH_PEERS
 };
 
 /* Somebody whose runs are timed. */
@@ -167,6 +176,7 @@ typedef struct contender {
     void *state;
     int64_t times; /* runs for one reading of the clock */
     int pairs;     /* rounds that it takes part in */
+    const struct contender *beside; /* of the same array: the one it is compared with; or NULL */
     double seconds[MOST_PAIRS];
 } contender;
 

@@ -42,6 +42,27 @@ static const bench_case cpu_cases[] = {
     { ", one element", SHAPED_MAP, NAMED_PLAIN, 0, 1, { 1 }, NO_SLOPE, { 0 }, { VJP_F32 } },
 };
 
+/* What other libraries have operators for, at three sizes: in the first cache, beyond the second,
+ * and in memory. */
+#define THREE_SIZES { 4 * KI, MI, 16 * MI, 0 }
+#define LARGER_TWO { MI, 16 * MI, 0 }
+
+static const bench_case peer_cases[] = {
+    { "", SHAPED_MAP, NAMED_PLAIN, 0, 1, { FILL }, NO_SLOPE, THREE_SIZES, NO_F64 },
+    { " NCX", SHAPED_FOLD, NAMED_PLAIN, 1, 4, { FILL, 64, 8, 8 }, 1, { 64 }, { 4 * KI }, NO_F64 },
+    { " NCX", SHAPED_FOLD, NAMED_PLAIN, 1, 4, { FILL, 64, 112, 112 }, 1, { 64 }, LARGER_TWO,
+      NO_F64 },
+    { " NXC", SHAPED_FOLD, NAMED_PLAIN, 1, 2, { FILL, 1024 }, 1, { 1024 }, THREE_SIZES, NO_F64 },
+    { ", one @", SHAPED_FOLD, NAMED_PLAIN, 0, 1, { FILL }, 1, { 1 }, THREE_SIZES, NO_F64 },
+    { ", rows of 1024", SHAPED_ROW, NAMED_PLAIN, 1, 2, { FILL, 1024 }, NO_SLOPE, THREE_SIZES,
+      NO_F64 },
+    { ", rows of 32768", SHAPED_ROW, NAMED_PLAIN, 1, 2, { FILL, 32768 }, NO_SLOPE, LARGER_TWO,
+      NO_F64 },
+    { ", axis 1", SHAPED_ROW, NAMED_PLAIN, 1, 4, { FILL, 64, 8, 8 }, NO_SLOPE, { 4 * KI }, NO_F64 },
+    { ", axis 1", SHAPED_ROW, NAMED_PLAIN, 1, 4, { FILL, 64, 112, 112 }, NO_SLOPE, LARGER_TWO,
+      NO_F64 },
+};
+
 /* Every power of two from 2^6 to 2^28. */
 #define POWERS \
     { 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, \
@@ -115,10 +136,11 @@ static const bench_case cuda_cases[] = {
 /* clang-format on */
 
 static const bench_set sets[] = {
-    { VJP_CPU, "standard", cpu_cases, COUNT_OF(cpu_cases), false },
-    { VJP_CPU, "growth", growth_cases, COUNT_OF(growth_cases), false },
-    { VJP_CPU, "cliffs", cliff_cases, COUNT_OF(cliff_cases), true },
-    { VJP_CUDA, "standard", cuda_cases, COUNT_OF(cuda_cases), false },
+    { VJP_CPU, "standard", cpu_cases, COUNT_OF(cpu_cases), false, false },
+    { VJP_CPU, "peers", peer_cases, COUNT_OF(peer_cases), false, true },
+    { VJP_CPU, "growth", growth_cases, COUNT_OF(growth_cases), false, false },
+    { VJP_CPU, "cliffs", cliff_cases, COUNT_OF(cliff_cases), true, false },
+    { VJP_CUDA, "standard", cuda_cases, COUNT_OF(cuda_cases), false, false },
 };
 
 const bench_set *bench_set_of(vjp_device device, const char *name)

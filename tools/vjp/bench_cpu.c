@@ -136,8 +136,8 @@ static sample sample_of(const contender *c, double bytes, const contender *ours,
 
 bool bench_cpu_measure(load *l, int threads, double seconds, sample *s, rival *rivals, int nrivals)
 {
-    contender all[2 + BENCH_PEERS];
-    rival *of[2 + BENCH_PEERS];
+    contender all[MOST_CONTENDERS];
+    rival *of[MOST_CONTENDERS];
     if (load_run(l, NULL) != VJP_OK)
         return false;
     triad t = fastest(l, threads);
@@ -147,7 +147,7 @@ bool bench_cpu_measure(load *l, int threads, double seconds, sample *s, rival *r
     for (int i = 0; i < nrivals; i++)
         if (rivals[i].job) {
             of[count] = &rivals[i];
-            all[count++] = (contender){ .run = rival_run, .state = &rivals[i] };
+            all[count++] = (contender){ .run = rival_run, .state = &rivals[i], .beside = &all[1] };
         }
     if (!turns_take(all, count, seconds))
         return false;

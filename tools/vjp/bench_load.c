@@ -100,7 +100,7 @@ bool load_open(load *l, memory *where, vjp_context *ctx, const problem *p, bench
     l->workspace = memory_allocate(where, vjp_plan_workspace_size(l->plan));
     if (!enough || !l->workspace)
         snprintf(reason, VJP_REASON_SIZE, "no memory for %.0f bytes", l->bytes * (double)l->sets);
-    return enough && l->workspace;
+    return enough && l->workspace && load_keep(l, ctx, reason);
 }
 
 void load_close(load *l)

@@ -72,7 +72,7 @@ bool peers_open(peers *p, const command *command, memory *where, int threads)
     globfree(&files);
     return p->count > 0 ||
            complain(command, false,
-                    "--peers: there is no %s; `make peers` in the source tree makes them", pattern);
+                    "--peers: no %s found; `make peers` in the source tree builds them", pattern);
 }
 
 /* ---- are its results ours? ---------------------------------------------------------------- */
@@ -105,11 +105,14 @@ static bool agrees(vjp_dtype dtype, const void *got, const void *want, int64_t c
         if (!memcmp((const char *)got + start, (const char *)want + start, size))
             continue;
         for (int64_t i = from; i < to; i++) {
-            double wanted = value_at(dtype, want, i), off = fabs(value_at(dtype, got, i) - wanted);
-            if (isnan(off))
+            double wanted = value_at(dtype, want, i), given = value_at(dtype, got, i);
+            if (isfinite(wanted))
+                largest = fmax(largest, fabs(wanted));
+            if (given == wanted || (isnan(given) && isnan(wanted)))
+                continue; /* infinities have no difference */
+            if (!isfinite(given - wanted))
                 return false;
-            largest = fmax(largest, fabs(wanted));
-            worst = fmax(worst, off);
+            worst = fmax(worst, fabs(given - wanted));
         }
     }
     return worst <= tolerance_of(dtype) * largest;
@@ -130,10 +133,24 @@ static answers our_answers(load *l)
     answers ours = { { NULL } };
     load_run(l, NULL);
     for (int32_t i = l->p.op->ninputs; i < l->p.ntensors; i++) {
+        if (!problem_has(&l->p, i))
+            continue;
         ours.of[i] = unit_malloc(output_size(l, i));
         memcpy(ours.of[i], load_buffer(l, i), output_size(l, i));
     }
     return ours;
+}
+
+/* Whether a peer's result is ours. Without a result it has less to do: one that vjp may omit. */
+static bool output_agrees(const rival *r, const load *l, const answers *ours, int32_t tensor)
+{
+    const void *got = r->who->result(r->job, tensor - l->p.op->ninputs);
+    if (!ours->of[tensor])
+        return true;
+    if (!got)
+        return vjp_op_tensor(l->p.op, tensor)->flags & VJP_TENSOR_OPTIONAL;
+    return agrees(l->p.tensors[tensor].dtype, got, ours->of[tensor],
+                  tensor_count(&l->p.tensors[tensor]));
 }
 
 /* The outputs are made NaN first: what was there before must not count. */
@@ -142,11 +159,11 @@ static bool gives(const rival *r, load *l, const answers *ours)
     int32_t ninputs = l->p.op->ninputs;
     bool same = true;
     for (int32_t i = ninputs; i < l->p.ntensors; i++)
-        memset(load_buffer(l, i), 0xff, output_size(l, i));
+        if (ours->of[i])
+            memset(load_buffer(l, i), 0xff, output_size(l, i));
     same = r->who->run(r->job) == 0;
     for (int32_t i = ninputs; i < l->p.ntensors && same; i++)
-        same = agrees(l->p.tensors[i].dtype, r->who->result(r->job, i - ninputs), ours->of[i],
-                      tensor_count(&l->p.tensors[i]));
+        same = output_agrees(r, l, ours, i);
     return same;
 }
 

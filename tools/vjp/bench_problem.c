@@ -122,16 +122,27 @@ static bool has_gradient(const vjp_op_info *op, int32_t input)
     return false;
 }
 
+/* Optional tensors are omitted, except weights, gradients, and what `as_peers` says. */
+static bool omits(const vjp_op_info *op, int32_t tensor, bool as_peers)
+{
+    const vjp_tensor_info *info = vjp_op_tensor(op, tensor);
+    if (!(info->flags & VJP_TENSOR_OPTIONAL))
+        return false;
+    if (tensor >= op->ninputs)
+        return as_peers && strncmp(info->name, "diff_", 5) != 0;
+    return !has_gradient(op, tensor) && !(as_peers && bench_is_kept(op, tensor));
+}
+
 static problem build(const bench_case *c, const vjp_op_info *op, int32_t choice, int64_t first_dim,
-                     vjp_dtype dtype)
+                     vjp_dtype dtype, bool as_peers)
 {
     problem p = problem_start(op->name);
     int64_t shape[VJP_MAX_DIMS];
     memcpy(shape, c->shape, sizeof(c->shape));
     shape[0] = first_dim;
     add_attrs(&p, c, choice);
-    for (int32_t t = 0; t < op->ninputs; t++) /* optional tensors are omitted, except weights */
-        if (vjp_op_tensor(op, t)->flags & VJP_TENSOR_OPTIONAL && !has_gradient(op, t))
+    for (int32_t t = 0; t < op->ninputs + op->noutputs; t++)
+        if (omits(op, t, as_peers))
             p.absent |= 1u << t;
     if (c->kind == SHAPED_ROW)
         problem_contiguous(&p, dtype, dtype, c->ndim, shape, 1, &shape[c->place]);
@@ -141,8 +152,8 @@ static problem build(const bench_case *c, const vjp_op_info *op, int32_t choice,
     return p;
 }
 
-bool bench_case_at(const bench_case *c, const vjp_op_info *op, int32_t choice, int64_t size,
-                   vjp_dtype dtype, bench_problem *made)
+bool bench_case_at(const bench_set *set, const bench_case *c, const vjp_op_info *op, int32_t choice,
+                   int64_t size, vjp_dtype dtype, bench_problem *made)
 {
     int64_t first = c->shape[0], rest = 1;
     if (!bench_case_name(c, op, choice, made->name) || (first != FILL && size != 0))
@@ -153,7 +164,7 @@ bool bench_case_at(const bench_case *c, const vjp_op_info *op, int32_t choice, i
         first = size / rest;
     if (first == 0)
         return false;
-    made->p = build(c, op, choice, first, dtype);
+    made->p = build(c, op, choice, first, dtype, set->as_peers);
     made->dtype = dtype;
     made->layout = c->layout;
     return true;
@@ -167,6 +178,6 @@ bench_problem bench_problem_of(const vjp_op_info *op, const bench_shape *shape, 
     bench_problem made = { .dtype = dtype, .layout = NAMED_PLAIN };
     memcpy(c.shape, shape->dims, sizeof(c.shape));
     snprintf(made.name, sizeof(made.name), "%s", op->name);
-    made.p = build(&c, op, -1, shape->dims[0], dtype);
+    made.p = build(&c, op, -1, shape->dims[0], dtype, false);
     return made;
 }

@@ -52,6 +52,7 @@ static bool read_record(const char *line, record *r)
     read_word(line, "note", r->note, sizeof(r->note));
     read_word(line, "pages", r->pages, sizeof(r->pages));
     read_word(line, "device", r->device, sizeof(r->device));
+    read_word(line, "isa", r->isa, sizeof(r->isa));
     read_word(line, "layout", r->layout, sizeof(r->layout));
     return read_word(line, "who", r->who, sizeof(r->who)) &&
            read_word(line, "op", r->op, sizeof(r->op)) &&
@@ -68,7 +69,7 @@ static bool same_thing(const record *a, const record *b)
     return !strcmp(a->who, b->who) && !strcmp(a->op, b->op) && !strcmp(a->name, b->name) &&
            !strcmp(a->dtype, b->dtype) && !strcmp(a->shape, b->shape) &&
            !strcmp(a->layout, b->layout) && !strcmp(a->device, b->device) &&
-           !strcmp(a->pages, b->pages) && a->threads == b->threads;
+           !strcmp(a->pages, b->pages) && !strcmp(a->isa, b->isa) && a->threads == b->threads;
 }
 
 bool records_has(const records *all, const record *wanted)

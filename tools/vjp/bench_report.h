@@ -10,6 +10,7 @@
 /* One line: the library, the problem, the device and the time; or why there is none. */
 typedef struct record {
     char who[32], op[48], name[64], dtype[8], shape[96], layout[32], device[16], pages[16];
+    char isa[32]; /* of that library; "" in files that do not have it */
     char note[96]; /* "", "differs from vjp" or "refuses: why"; the last has no time */
     int threads, pairs;
     double ns, gbps, ceiling, share;

@@ -53,9 +53,11 @@ bool bench_knows(const bench *b, const bench_result *r)
     snprintf(line.layout, sizeof(line.layout), "%s", r->layout);
     snprintf(line.device, sizeof(line.device), "%s", bench_device(b));
     snprintf(line.pages, sizeof(line.pages), "%s", bench_pages(b));
+    snprintf(line.isa, sizeof(line.isa), "%s", vjp_context_isa(b->ctx));
     bool all = records_has(&b->before, &line);
     for (int i = 0; i < b->peers.count && all; i++) {
         bench_who(b->peers.at[i], line.who);
+        snprintf(line.isa, sizeof(line.isa), "%s", b->peers.at[i]->isa);
         all = records_has(&b->before, &line);
     }
     return all;
@@ -102,7 +104,7 @@ static bool read_shapes(bench *b)
             return complain(b->args->command, false, "--shape: more than %d shapes", BENCH_SHAPES);
         if (!read_shape(list, n, &b->shapes[b->nshapes++]))
             return complain(b->args->command, false,
-                            "--shape: \"%.*s\" is no shape such as 65536x1024", (int)n, list);
+                            "--shape: \"%.*s\" is not a shape such as 65536x1024", (int)n, list);
         list += n + (list[n] == ',');
     }
     return true;

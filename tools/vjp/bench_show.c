@@ -76,7 +76,8 @@ void show_machine(const bench *b)
         printf("instruction set %s, threads %" PRId64 ", %s pages\n", vjp_context_isa(b->ctx),
                b->threads, bench_pages(b));
     for (int i = 0; i < b->peers.count; i++)
-        printf("beside %s %s\n", b->peers.at[i]->name, b->peers.at[i]->version);
+        printf("beside %s %s, instruction set %s\n", b->peers.at[i]->name,
+               b->peers.at[i]->version, b->peers.at[i]->isa);
 }
 
 void show_head(const bench *b)
@@ -140,14 +141,15 @@ void hide_progress(void)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static void write_case(const bench *b, const bench_result *r, const char *who)
+/* isa: what that library uses. */
+static void write_case(const bench *b, const bench_result *r, const char *who, const char *isa)
 {
     fprintf(b->json,
             "{\"who\": \"%s\", \"op\": \"%s\", \"case\": \"%s\", \"dtype\": \"%s\", "
             "\"shape\": \"%s\", \"layout\": \"%s\", \"device\": \"%s\", \"isa\": \"%s\", "
             "\"threads\": %" PRId64 ", \"pages\": \"%s\"",
             who, r->of.p.op->name, r->of.name, vjp_dtype_name(r->of.dtype), r->shape, r->layout,
-            bench_device(b), vjp_context_isa(b->ctx), b->threads, bench_pages(b));
+            bench_device(b), isa, b->threads, bench_pages(b));
 }
 
 static void write_sample(FILE *json, const sample *s)
@@ -176,7 +178,7 @@ void write_json(const bench *b, const bench_result *r)
     for (int i = 0; i < b->peers.count; i++) {
         const rival *rival = &r->rivals[i];
         bench_who(rival->who, who);
-        write_case(b, r, who);
+        write_case(b, r, who, rival->who->isa);
         if (rival->job) {
             write_sample(b->json, &rival->s);
             fprintf(b->json, ", \"over_vjp\": %.4f", rival->s.over_vjp);
@@ -185,7 +187,7 @@ void write_json(const bench *b, const bench_result *r)
             write_note(b->json, rival->note);
         fprintf(b->json, "}\n");
     }
-    write_case(b, r, "vjp");
+    write_case(b, r, "vjp", vjp_context_isa(b->ctx));
     write_sample(b->json, &r->s);
     if (r->s.call_ns > 0)
         fprintf(b->json, ", \"call_ns\": %.1f, \"graph_ns\": %.1f", r->s.call_ns, r->s.graph_ns);

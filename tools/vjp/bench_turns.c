@@ -36,15 +36,24 @@ static bool take_turn(contender *c, int round)
     return !isnan(c->seconds[round]);
 }
 
+/* A ratio of more than ten needs no precision. */
+static bool is_slow(double once, double beside)
+{
+    return once > 1 || (once > 20e-3 && once > 10 * beside);
+}
+
 bool turns_take(contender *all, int count, double seconds)
 {
-    double together = 0;
+    double together = 0, once[MOST_CONTENDERS];
     for (int i = 0; i < count; i++) {
-        double once = calibrate(&all[i]);
-        if (isnan(once))
+        once[i] = calibrate(&all[i]);
+        if (isnan(once[i]))
             return false;
-        all[i].pairs = once > 1 ? SLOW_PAIRS : 0;
-        together += once > 1 ? 0 : fmax(once, 100e-6);
+    }
+    for (int i = 0; i < count; i++) {
+        bool slow = is_slow(once[i], all[i].beside ? once[all[i].beside - all] : once[i]);
+        all[i].pairs = slow ? SLOW_PAIRS : 0;
+        together += slow ? 0 : fmax(once[i], 100e-6);
     }
     int rounds = (int)fmax(LEAST_PAIRS, fmin(MOST_PAIRS, seconds / together));
     for (int i = 0; i < count; i++)

@@ -116,7 +116,7 @@ static int check_files(call *c)
             return complain(c->args->command, MISUSED, "--%s FILE is missing: %s of %s", name,
                             output ? "an output" : "an input", c->op->name);
         if (!*file)
-            return complain(c->args->command, MISUSED, "--%s: the name of its file is empty", name);
+            return complain(c->args->command, MISUSED, "--%s: the file name is empty", name);
         if (strcmp(file, "-"))
             continue;
         if (standard[output])
@@ -300,8 +300,8 @@ static int create_outputs(call *c)
         for (int32_t j = 0; j < i; j++)
             if (c->outputs[i].target && c->outputs[j].target &&
                 !strcmp(c->outputs[i].target, c->outputs[j].target))
-                return complain(c->args->command, MISUSED, "--%s: %s is the file of --%s too", name,
-                                c->outputs[i].target, tensor_name(c, c->op->ninputs + j));
+                return complain(c->args->command, MISUSED, "--%s: %s is also the file of --%s",
+                                name, c->outputs[i].target, tensor_name(c, c->op->ninputs + j));
     }
     return DONE;
 }

@@ -9,9 +9,12 @@
 #include "number.h"
 #include "oracle.h"
 
+#define DUAL_HAS_ONE_VARIABLE
 #include "dual.h"
 
 #include "forward.h"
+
+#include "pointwise.h"
 
 /* Names are compared only when the operator changes: the next question is mostly the same. */
 static const oracle_entry *last_entry(const vjp_op_info *op)
@@ -24,35 +27,24 @@ static const oracle_entry *last_entry(const vjp_op_info *op)
     return found;
 }
 
-static inline dual result_at(const problem *p, const oracle_entry *entry, double x, double w)
+static inline int slope_at(const problem *p, const oracle_entry *entry, int by_w, double x,
+                           double w, long double *slope)
 {
-    double values[PROBLEM_TENSORS];
-    scene s;
-    s.p = p;
-    s.x = values;
-    s.count = 1;
-    values[entry->by_x] = x;
-    s.in[entry->by_x] = variable(x, BY_X);
-    if (entry->by_w >= 0) {
-        values[entry->by_w] = w;
-        s.in[entry->by_w] = constant(w);
-    }
-    return function_of(entry)(&s);
+    dual y = result_at(p, entry, NULL, by_w, x, w);
+    *slope = y.depends ? y.rate[0] : 0;
+    return (int)y.depends;
 }
 
-int quick_factor(const problem *p, double x, double w, long double *factor)
+int quick_factor(const problem *p, int32_t output, double x, double w, long double *factor)
 {
     const oracle_entry *entry = last_entry(p->op);
     if (entry->forward != NULL)
-        return quick_slope(p, x, w, factor);
-    *factor = result_at(p, entry, x, w).value;
+        return slope_at(p, entry, output > 0, x, w, factor);
+    *factor = result_at(p, entry, NULL, 0, x, w).value;
     return 1;
 }
 
 int quick_slope(const problem *p, double x, double w, long double *slope)
 {
-    dual y = result_at(p, last_entry(p->op), x, w);
-    int depends = y.depends >> BY_X & 1;
-    *slope = depends ? y.rate[BY_X] : 0;
-    return depends;
+    return slope_at(p, last_entry(p->op), 0, x, w, slope);
 }
