@@ -24,12 +24,23 @@ static void lay_out(named_layout layout, vjp_tensor *tensor)
     }
 }
 
+static int has_data_shape(const vjp_op_info *op, int32_t tensor)
+{
+    return vjp_op_tensor(op, tensor)->shape_rule == VJP_SHAPE_DATA;
+}
+
+int32_t named_tensor(const vjp_op_info *op)
+{
+    int32_t lead = kind_lead(op);
+    return has_data_shape(op, lead) ? lead : 0;
+}
+
 void named_lay_out(problem *p, named_layout layout)
 {
-    int32_t lead = kind_lead(p->op);
-    lay_out(layout, &p->tensors[lead]);
-    if (layout == NAMED_IN_PLACE)
-        problem_share(p, p->op->ninputs, lead);
+    int32_t input = named_tensor(p->op), output = p->op->ninputs;
+    lay_out(layout, &p->tensors[input]);
+    if (layout == NAMED_IN_PLACE && has_data_shape(p->op, output))
+        problem_share(p, output, input);
 }
 
 problem named_problem_build(const named_problem *named)

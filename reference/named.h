@@ -40,7 +40,9 @@ typedef struct named_problem {
 #define LINE(alpha, beta) \
     { { "alpha", VJP_ATTR_F32, { .f32 = alpha } }, { "beta", VJP_ATTR_F32, { .f32 = beta } } }, 2
 
-/* named_lay_out - give a contiguous problem that layout. */
+/* named_lay_out - give a contiguous problem that layout. named_tensor - the input whose layout that is, of
+ * the data's shape: the gradient if it can be, else the first. In place: if an output has that shape. */
+int32_t named_tensor(const vjp_op_info *op);
 void named_lay_out(problem *p, named_layout layout);
 
 problem named_problem_build(const named_problem *named);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "kinds.h"
+#include "named.h"
 
 const char *bench_device(const bench *b)
 {
@@ -43,7 +43,7 @@ void bench_describe(bench_result *r, bench_twist twist)
     bool of_input = twist == TWIST_NONE && layout != NAMED_PLAIN && layout != NAMED_IN_PLACE;
     size_t used = 0;
     snprintf(r->layout, sizeof(r->layout), "%s%s%s",
-             of_input ? vjp_op_tensor(p->op, kind_lead(p->op))->name : "", of_input ? " " : "",
+             of_input ? vjp_op_tensor(p->op, named_tensor(p->op))->name : "", of_input ? " " : "",
              twist == TWIST_NONE ? layouts[layout] : twists[twist]);
     for (int32_t d = 0; d < data->ndim; d++)
         used += (size_t)snprintf(r->shape + used, sizeof(r->shape) - used, "%s%" PRId64,
