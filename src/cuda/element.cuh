@@ -26,6 +26,7 @@ INLINE T add_exponent(T a, T z)
 }
 
 INLINE T square_root(T a) { return __dsqrt_rn(a); }
+INLINE T greatest(T a, T b) { return fmax(a, b); } /* ignores NaN */
 
 /* A fraction from sqrt(1/2) to sqrt(2) and z = n + MAGIC, for a normal a = fraction * 2^n > 0. */
 INLINE T fraction_of(T a, T &z)
@@ -48,6 +49,7 @@ INLINE T add_exponent(T a, T z)
 }
 
 INLINE T square_root(T a) { return __fsqrt_rn(a); }
+INLINE T greatest(T a, T b) { return fmaxf(a, b); }
 
 INLINE T fraction_of(T a, T &z)
 {

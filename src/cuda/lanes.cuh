@@ -40,6 +40,12 @@ LANEWISE(V, absolute, (V a), magnitude(a.lane[i]))
 LANEWISE(V, times_2_to, (V a, V z), add_exponent(a.lane[i], z.lane[i]))
 LANEWISE(V, ratio, (V a, V b), near_ratio(a.lane[i], b.lane[i]))
 
+#if !VJPI_COMPUTE_F64
+#define NEAR_POWER
+LANEWISE(V, near_power, (V a), near_power_of_2(a.lane[i]))
+LANEWISE(V, greater_or_nan, (V a, V b), max_or_nan(a.lane[i], b.lane[i]))
+#endif
+
 LANEWISE(V, root, (V a), square_root(a.lane[i]))
 LANEWISE(V, with_sign, (V a, V s), signed_as(a.lane[i], s.lane[i]))
 
@@ -91,6 +97,7 @@ template <bool QUICK> struct formulas {
 #define LETS_MADE (facts & VJPI_HAS_LETS)
 #include "formulas.h"
 #undef LETS_MADE
+#undef NEAR_POWER
 #pragma pop_macro("RARE")
 #pragma pop_macro("INLINE")
 };

@@ -9,6 +9,22 @@ INLINE float near_inverse(float a)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(a));
     return inverse;
 }
+
+/* 2^a within 2^-22 of it; 0 where that is subnormal. */
+INLINE float near_power_of_2(float a)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(a));
+    return power;
+}
+
+/* The greater of two; NaN if one is. */
+INLINE float max_or_nan(float a, float b)
+{
+    float greater;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(greater) : "f"(a), "f"(b));
+    return greater;
+}
 #endif
 
 /* The shared memory that a launch requests. */

@@ -8,7 +8,7 @@ template <bool MAX> INLINE T identity() { return MAX ? -(T)INFINITY : (T)0; }
 template <bool MAX> INLINE T combined(T a, T b)
 {
     if (MAX)
-        return b > a ? b : a;
+        return greatest(a, b);
     return a + b;
 }
 

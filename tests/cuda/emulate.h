@@ -152,6 +152,8 @@ static inline float __high2float(__half2 a) { return __half2float(a.y); }
 /* ---- src/cuda/ptx.cuh --------------------------------------------------------------------- */
 
 static inline float near_inverse(float a) { return 1 / a; }
+static inline float near_power_of_2(float a) { return a < -126 ? 0 : std::exp2(a); }
+static inline float max_or_nan(float a, float b) { return a != a || a > b ? a : b; }
 static inline char *dynamic_shared() { return emulated_shared; }
 template <int SIZE> void start_copy(void *to, const char *from) { std::memcpy(to, from, SIZE); }
 static inline void commit_copies() {}
