@@ -111,9 +111,9 @@ INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 }
 
 /* May the outputs of all rows bypass the caches, or of none? */
-INLINE bool can_bypass_all(use u, const vjpi_tile *tile, char *const *data)
+INLINE bool can_bypass_all(use u, const vjpi_tile *tile)
 {
-    bool can = can_bypass(u, tile, data);
+    bool can = can_bypass(u, tile, 0);
     for (int i = u.op->nin; can && i < u.op->nin + u.op->nout; i++)
         if (is_written(u, i) && !(tile->repeated >> i & 1))
             can = tile->row_step[i] % CACHE_LINE == 0;
@@ -128,7 +128,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
     line_operands(u, &l);
     if (u.heavy && takes_all_rows(u, tile)) {
         line_begin(u, tile, 0, &l, copies);
-        across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile, l.data));
+        across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile));
         return;
     }
     if (!u.heavy && takes_several_rows(u, tile))
@@ -141,7 +141,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, l.data);
+        bool bypass = can_bypass(u, tile, row);
         if (u.heavy)
             across_lines(u, tile, &l, 1, bypass);
         else if (bypass)

@@ -271,7 +271,7 @@ INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t ro
  * lines bypass the caches: a partial line costs a read and a write of memory. -1 if the FULL
  * outputs cannot all be aligned. One function for all operators: it is called once per row. */
 static __attribute__((noinline)) ptrdiff_t aligning_elements(use u, const vjpi_tile *tile,
-                                                             char *const *data)
+                                                             ptrdiff_t row)
 {
     ptrdiff_t lead = -1;
     ONCE
@@ -281,7 +281,8 @@ static __attribute__((noinline)) ptrdiff_t aligning_elements(use u, const vjpi_t
         if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
             tile->dtypes[i] != OWN_DTYPE)
             return -1;
-        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
+        uintptr_t address = (uintptr_t)tile->data[i] + (uintptr_t)(row * tile->row_step[i]);
+        ptrdiff_t own = (ptrdiff_t)(-address & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)
             return -1;
         lead = own;
@@ -309,7 +310,7 @@ INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non
 INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                      uintptr_t *next)
 {
-    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l->data) : 0;
+    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l->row) : 0;
     if (lead > 0 && lead < n) {
         map_few(u, tile, l, lead, false);
         line_move(u, l, lead);
@@ -398,9 +399,15 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         chain[i] = combined_block(u, sums[i]);
 }
 
+INLINE void add_level(use u, const T *level, T *total)
+{
+    for (int i = 0; i < term_count(u); i++)
+        total[i] = combined_two(u, level[i], total[i]);
+}
+
 /* The sums of a whole line: its chains are added in a binary tree that works like a binary counter:
  * level[j] holds the sum of a finished subtree, and two subtrees of equal size are added as soon as
- * both exist. */
+ * both exist. The sum of a single chain stays in registers. */
 INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                        T *total)
 {
@@ -412,21 +419,19 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
             total[i] = is_max(u) ? (T)-INFINITY : 0;
         return;
     }
-    for (ptrdiff_t index = 0; n > 0; index++, n -= VJPI_CHAIN * BLOCK) {
-        T *chain = level[top++];
+    for (ptrdiff_t index = 0;; index++, top++) {
         along_chain(u, tile, l, n < VJPI_CHAIN * BLOCK ? n : VJPI_CHAIN * BLOCK, non_temporal,
-                    chain);
-        for (ptrdiff_t full = index; full & 1; full >>= 1) {
-            top--;
-            for (int i = 0; i < nterms; i++)
-                level[top - 1][i] = combined_two(u, level[top - 1][i], level[top][i]);
-        }
-    }
-    for (; top > 1; top--)
+                    total);
+        n -= VJPI_CHAIN * BLOCK;
+        for (ptrdiff_t full = index; full & 1; full >>= 1)
+            add_level(u, level[--top], total);
+        if (n <= 0)
+            break;
         for (int i = 0; i < nterms; i++)
-            level[top - 2][i] = combined_two(u, level[top - 2][i], level[top - 1][i]);
-    for (int i = 0; i < nterms; i++)
-        total[i] = level[0][i];
+            level[top][i] = total[i];
+    }
+    while (top > 0)
+        add_level(u, level[--top], total);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
@@ -434,11 +439,11 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
 /* May this tile's FULL outputs bypass the caches? The elements of a sum must keep their places, so
  * none may be processed ahead of the blocks there. A short row that starts or ends within a cache
  * line should not: the line would be written in parts. */
-INLINE bool can_bypass(use u, const vjpi_tile *tile, char *const *data)
+INLINE bool can_bypass(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
     if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
         return false;
-    ptrdiff_t lead = aligning_elements(u, tile, data);
+    ptrdiff_t lead = aligning_elements(u, tile, row);
     return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
 }
 
@@ -466,7 +471,7 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, l.data);
+        bool bypass = can_bypass(u, tile, row);
         if (u.heavy)
             along_line(u, tile, &l, n, bypass, total);
         else if (bypass)

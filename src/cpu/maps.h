@@ -45,14 +45,14 @@ INLINE void map_some(map *m, ptrdiff_t n, bool non_temporal)
 }
 
 /* One row; whole cache lines bypass the caches, other elements do not. */
-static void map_row(use u, map *m, ptrdiff_t n)
+static void map_row(use u, map *m, ptrdiff_t row, ptrdiff_t n)
 {
-    if (!can_bypass(u, m->tile, m->data)) {
+    if (!can_bypass(u, m->tile, row)) {
         map_some(m, n, false);
         return;
     }
     const ptrdiff_t line = PAIR * SIZE >= CACHE_LINE ? PAIR : BLOCK;
-    ptrdiff_t lead = aligning_elements(u, m->tile, m->data);
+    ptrdiff_t lead = aligning_elements(u, m->tile, row);
     lead = lead < n ? lead : 0;
     ptrdiff_t rest = (n - lead) % line;
     map_some(m, lead, false);
@@ -91,7 +91,7 @@ static __attribute__((noinline)) void map_tile(const signature *op, int part, co
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         map_row_begin(u, &m, row, copies);
-        map_row(u, &m, n);
+        map_row(u, &m, row, n);
         clear_behind(u, tile, row, n);
     }
 }

@@ -62,7 +62,7 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
         row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_bypass(last, tile, l.data))
+        if (!can_bypass(last, tile, row))
             map_line(last, tile, &l, n, false, NULL);
         else if (fetches)
             map_line(last, tile, &l, n, true, next);
