@@ -125,7 +125,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     ptrdiff_t row = 0;
-    line_operands(u, &l);
+    line_prepare(u, tile, &l);
     if (u.heavy && takes_all_rows(u, tile)) {
         line_begin(u, tile, 0, &l, copies);
         across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile));

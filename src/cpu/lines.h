@@ -18,7 +18,8 @@
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
-    T scalar[VJPI_MAX_OPERANDS]; /* row operands: copies, so that stores cannot alias them */
+    T scalar[VJPI_MAX_OPERANDS]; /* row operands and constants: copies, which stores cannot alias */
+    T constants[VJPI_MAX_CONSTANTS];
     ptrdiff_t row, done; /* which row; elements before the current block */
     int count;           /* of a long formula: the operands that the part reads or writes */
     uint8_t operand[VJPI_MAX_OPERANDS]; /* which they are */
@@ -49,12 +50,17 @@ INLINE bool is_in_line(use u, int i)
     return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));
 }
 
-/* Find the operands of a long formula, once for all rows: there the operator is not a constant. */
-INLINE void line_operands(use u, line *l)
+/* What is the same for all rows: the constants or, of a long formula, the operands, since there the
+ * operator is not a constant. */
+INLINE void line_prepare(use u, const vjpi_tile *tile, line *l)
 {
     l->count = 0;
-    if (!u.heavy)
+    if (!u.heavy) {
+        EVERY /* one by one: the compiler keeps what is not copied as a whole in registers */
+        for (int i = 0; i < VJPI_MAX_CONSTANTS; i++)
+            l->constants[i] = ((const T *)tile->constants)[i];
         return;
+    }
     ONCE
     for (int i = 0; i < operand_count(u); i++)
         if (is_in_line(u, i))
@@ -142,7 +148,7 @@ INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at,
     EVERY
     for (int i = 0; i < operand_count(u); i++)
         move[i] = size_of(u, tile, i);
-    pair(u, tile, l->data, move, l->scalar, at,
+    pair(u, tile, l->data, move, l->scalar, l->constants, at,
          tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
@@ -196,8 +202,8 @@ INLINE void block_pair(use u, const vjpi_tile *tile, const operands *o, const T 
     VV terms[VJPI_MAX_SUMS], *sum = sums + at / PAIR % PAIRS;
     if (u.part < u.op->npasses && u.part > 0 && tile->ahead)
         fetch_ahead(u, tile, o, at);
-    pair(u, tile, o->data, o->move, numbers, at, tile->axis_inner ? start + at : start, some,
-         non_temporal && !some, terms);
+    pair(u, tile, o->data, o->move, numbers, tile->constants, at,
+         tile->axis_inner ? start + at : start, some, non_temporal && !some, terms);
     for (int i = 0; sums && i < term_count(u); i++)
         sum[i * PAIRS] = combined_pair(u, sum[i * PAIRS], terms[i]);
 }
@@ -252,11 +258,11 @@ INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
 {
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, 0,
-             non_temporal, NULL);
+        pair(u, tile, o->data, o->move, NULL, tile->constants, at,
+             tile->axis_inner ? start + at : start, 0, non_temporal, NULL);
     if (at < n)
-        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, n - at,
-             false, NULL);
+        pair(u, tile, o->data, o->move, NULL, tile->constants, at,
+             tile->axis_inner ? start + at : start, n - at, false, NULL);
 }
 
 INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t rows, ptrdiff_t n,
@@ -467,7 +473,7 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
-    line_operands(u, &l);
+    line_prepare(u, tile, &l);
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);

@@ -23,6 +23,7 @@ INLINE void row_pass(const signature *op, formula *formula, int part, const vjpi
     line l;
     if (!(tile->passes >> part & 1))
         return;
+    line_prepare(u, tile, &l);
     for (int p = 0; p < part; p++)
         made += VJPI_REDUCTIONS(op->passes[p]);
     ptrdiff_t n = row_length(u, tile, row);
@@ -51,6 +52,7 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
     uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
+    line_prepare(last, tile, &l);
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
