@@ -19,7 +19,7 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
         below.row += row;
         EVERY
         for (int i = 0; i < operand_count(u); i++)
-            if (row > 0 && is_in_line(u, i))
+            if (row > 0 && is_used(u, i))
                 below.data[i] += row * tile->row_step[i];
         line_pair(u, tile, &below, at, some, non_temporal, terms);
         for (int i = 0; i < nterms; i++)
@@ -113,7 +113,7 @@ INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 /* May the outputs of all rows bypass the caches, or of none? */
 INLINE bool can_bypass_all(use u, const vjpi_tile *tile)
 {
-    bool can = can_bypass(u, tile, 0);
+    bool can = bypass_from(u, tile, 0) == 0;
     for (int i = u.op->nin; can && i < u.op->nin + u.op->nout; i++)
         if (is_written(u, i) && !(tile->repeated >> i & 1))
             can = tile->row_step[i] % CACHE_LINE == 0;
@@ -141,7 +141,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, row);
+        bool bypass = bypass_from(u, tile, row) == 0;
         if (u.heavy)
             across_lines(u, tile, &l, 1, bypass);
         else if (bypass)

@@ -43,11 +43,10 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-/* Does a line have operand i? A block of a long formula copies the addresses of absent ones,
- * too. */
-INLINE bool is_in_line(use u, int i)
+/* Does this part use operand i? */
+INLINE bool is_used(use u, int i)
 {
-    return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));
+    return (is_read(u, i) || is_written(u, i)) && !is_absent(u, i);
 }
 
 /* What is the same for all rows: the constants or, of a long formula, the operands, since there the
@@ -63,7 +62,7 @@ INLINE void line_prepare(use u, const vjpi_tile *tile, line *l)
     }
     ONCE
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             l->operand[l->count++] = (uint8_t)i;
 }
 
@@ -98,7 +97,7 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cha
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             begin_operand(u, tile, row, l, copies, i);
 }
 
@@ -119,7 +118,7 @@ INLINE void line_move(use u, line *l, ptrdiff_t elements)
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             move_operand(l, elements, i);
 }
 
@@ -164,7 +163,7 @@ INLINE operands block_operands(use u, const vjpi_tile *tile, char *const *data)
     operands o;
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i)) {
+        if (is_used(u, i)) {
             o.data[i] = data[i];
             o.move[i] = tile->repeated >> i & 1 ? 0 : size_of(u, tile, i);
         }
@@ -175,7 +174,7 @@ INLINE void next_row(use u, const vjpi_tile *tile, operands *o)
 {
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i))
+        if (is_used(u, i))
             o->data[i] += tile->row_step[i];
 }
 
@@ -189,7 +188,7 @@ INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff
 {
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ELEMENTS && o->move[i] > 0)
+        if (role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i) && o->move[i] > 0)
             for (ptrdiff_t byte = 0; byte < PAIR * o->move[i]; byte += CACHE_LINE)
                 fetch((uintptr_t)o->data[i] +
                       (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
@@ -312,12 +311,12 @@ INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non
         line_pair(u, tile, l, at, n - at, false, NULL);
 }
 
-/* next[]: the row after this one, if not NULL. Its beginning is prefetched meanwhile. */
+/* lead: bypass_from, if stores may bypass the caches. next[]: the row after this one, if not NULL. Its
+ * beginning is prefetched meanwhile. */
 INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
-                     uintptr_t *next)
+                     ptrdiff_t lead, uintptr_t *next)
 {
-    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l->row) : 0;
-    if (lead > 0 && lead < n) {
+    if (non_temporal && lead > 0 && lead < n) {
         map_few(u, tile, l, lead, false);
         line_move(u, l, lead);
         n -= lead;
@@ -442,15 +441,15 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* May this tile's FULL outputs bypass the caches? The elements of a sum must keep their places, so
- * none may be processed ahead of the blocks there. A short row that starts or ends within a cache
- * line should not: the line would be written in parts. */
-INLINE bool can_bypass(use u, const vjpi_tile *tile, ptrdiff_t row)
+/* From which element on may the FULL outputs of a row bypass the caches? -1: they may not. The
+ * elements of a sum must keep their places, so none may be processed ahead of the blocks there. A
+ * short row that starts or ends within a cache line should not: the line would be written in parts. */
+INLINE ptrdiff_t bypass_from(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
     if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
-        return false;
+        return -1;
     ptrdiff_t lead = aligning_elements(u, tile, row);
-    return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
+    return lead <= 0 || (term_count(u) == 0 && tile->n * SIZE >= SHORT) ? lead : -1;
 }
 
 /* Store +0 in the FULL outputs of a row from element n on. */
@@ -477,7 +476,7 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, row);
+        bool bypass = bypass_from(u, tile, row) == 0;
         if (u.heavy)
             along_line(u, tile, &l, n, bypass, total);
         else if (bypass)

@@ -24,7 +24,7 @@ INLINE void map_begin(map *m, use u, const vjpi_tile *tile)
     m->together = !ends_early(u, tile) && !tile->non_temporal;
     ONCE
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i)) {
+        if (is_used(u, i)) {
             bool repeated = tile->repeated >> i & 1;
             m->operand[m->count++] = (uint8_t)i;
             m->move[i] = repeated ? 0 : size_of(u, tile, i);
@@ -47,12 +47,12 @@ INLINE void map_some(map *m, ptrdiff_t n, bool non_temporal)
 /* One row; whole cache lines bypass the caches, other elements do not. */
 static void map_row(use u, map *m, ptrdiff_t row, ptrdiff_t n)
 {
-    if (!can_bypass(u, m->tile, row)) {
+    ptrdiff_t lead = bypass_from(u, m->tile, row);
+    if (lead < 0) {
         map_some(m, n, false);
         return;
     }
     const ptrdiff_t line = PAIR * SIZE >= CACHE_LINE ? PAIR : BLOCK;
-    ptrdiff_t lead = aligning_elements(u, m->tile, row);
     lead = lead < n ? lead : 0;
     ptrdiff_t rest = (n - lead) % line;
     map_some(m, lead, false);

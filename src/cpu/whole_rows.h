@@ -64,12 +64,13 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
         row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
             next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_bypass(last, tile, row))
-            map_line(last, tile, &l, n, false, NULL);
+        ptrdiff_t lead = bypass_from(last, tile, row);
+        if (lead < 0)
+            map_line(last, tile, &l, n, false, 0, NULL);
         else if (fetches)
-            map_line(last, tile, &l, n, true, next);
+            map_line(last, tile, &l, n, true, lead, next);
         else
-            map_line(last, tile, &l, n, true, NULL);
+            map_line(last, tile, &l, n, true, lead, NULL);
         clear_behind(last, tile, row, n);
     }
 }
