@@ -251,14 +251,21 @@ INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
         block_pair(u, tile, o, NULL, at, start, n - at < PAIR ? n - at : 0, non_temporal, sums);
 }
 
-/* A map of a short formula. */
-INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
-                       ptrdiff_t n, bool non_temporal)
+/* A map of a short formula: the whole pairs of a line. Returns the number of their elements. */
+INLINE ptrdiff_t light_pairs(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                             ptrdiff_t n, bool non_temporal)
 {
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
         pair(u, tile, o->data, o->move, NULL, tile->constants, at,
              tile->axis_inner ? start + at : start, 0, non_temporal, NULL);
+    return at;
+}
+
+INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                       ptrdiff_t n)
+{
+    ptrdiff_t at = light_pairs(u, tile, o, start, n, false);
     if (at < n)
         pair(u, tile, o->data, o->move, NULL, tile->constants, at,
              tile->axis_inner ? start + at : start, n - at, false, NULL);

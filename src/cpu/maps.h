@@ -82,6 +82,10 @@ static __attribute__((noinline)) void map_tile(const signature *op, int part, co
     _Alignas(64) char copies[COPIES][COPY_SIZE];
     const use u = { op, NULL, part, false, false, true };
     map m;
+    if (tile->repeated == 0 && !ends_early(u, tile) && !tile->non_temporal) { /* for small maps */
+        op->blocks[block_number(part)](tile, tile->data, 0, tile->rows, tile->n, false, NULL);
+        return;
+    }
     map_begin(&m, u, tile);
     if (m.together) {
         map_row_begin(u, &m, 0, copies);

@@ -110,11 +110,12 @@ INLINE void light_rows(const signature *op, formula *formula, int part, const vj
 {
     const use u = { op, formula, part, false, false, false };
     operands o = block_operands(u, tile, data);
+    if (non_temporal) { /* one row of whole pairs: map_row */
+        light_pairs(u, tile, &o, start, n, true);
+        return;
+    }
     for (; rows > 0; rows--, start += tile->axis_row) {
-        if (non_temporal)
-            light_line(u, tile, &o, start, n, true);
-        else
-            light_line(u, tile, &o, start, n, false);
+        light_line(u, tile, &o, start, n);
         if (rows > 1)
             next_row(u, tile, &o);
     }
