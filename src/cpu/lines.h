@@ -230,7 +230,7 @@ INLINE ptrdiff_t line_with_numbers(use u, const vjpi_tile *tile, const operands 
     ptrdiff_t at = 0;
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) && is_row_operand(u, i))
+        if (is_read(u, i) && is_row_operand(u, i) && !is_absent(u, i))
             memcpy(&numbers[i], o->data[i], sizeof(T));
     ONCE
     for (; at + PAIR <= n; at += PAIR)

@@ -63,7 +63,8 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
         ptrdiff_t n = row_length(last, tile, row);
         row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
-            next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
+            if (!is_absent(last, i))
+                next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
         ptrdiff_t lead = bypass_from(last, tile, row);
         if (lead < 0)
             map_line(last, tile, &l, n, false, 0, NULL);
