@@ -19,7 +19,7 @@ INLINE void across_pair(use u, const vjpi_tile *tile, const line *l, int rows, T
         below.row += row;
         EVERY
         for (int i = 0; i < operand_count(u); i++)
-            if (row > 0 && is_in_line(u, i))
+            if (row > 0 && is_used(u, i))
                 below.data[i] += row * tile->row_step[i];
         line_pair(u, tile, &below, at, some, non_temporal, terms);
         for (int i = 0; i < nterms; i++)
@@ -111,9 +111,9 @@ INLINE bool takes_all_rows(use u, const vjpi_tile *tile)
 }
 
 /* May the outputs of all rows bypass the caches, or of none? */
-INLINE bool can_bypass_all(use u, const vjpi_tile *tile, char *const *data)
+INLINE bool can_bypass_all(use u, const vjpi_tile *tile)
 {
-    bool can = can_bypass(u, tile, data);
+    bool can = bypass_from(u, tile, 0) == 0;
     for (int i = u.op->nin; can && i < u.op->nin + u.op->nout; i++)
         if (is_written(u, i) && !(tile->repeated >> i & 1))
             can = tile->row_step[i] % CACHE_LINE == 0;
@@ -125,10 +125,10 @@ INLINE void across_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     ptrdiff_t row = 0;
-    line_operands(u, &l);
+    line_prepare(u, tile, &l);
     if (u.heavy && takes_all_rows(u, tile)) {
         line_begin(u, tile, 0, &l, copies);
-        across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile, l.data));
+        across_lines(u, tile, &l, tile->rows, can_bypass_all(u, tile));
         return;
     }
     if (!u.heavy && takes_several_rows(u, tile))
@@ -141,7 +141,7 @@ INLINE void across_body(use u, const vjpi_tile *tile)
         }
     for (; row < tile->rows; row++) {
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, l.data);
+        bool bypass = bypass_from(u, tile, row) == 0;
         if (u.heavy)
             across_lines(u, tile, &l, 1, bypass);
         else if (bypass)

@@ -128,7 +128,8 @@ static inline __m512i load_halves(const void *p)
                               _mm256_loadu_si256(half + 1), 1);
 }
 
-/* How many of the first n elements of a pair in order are in b. */
+/* How many of the first n elements of a pair in order are in b. Where there is none, b is not stored
+ * at all: a store of nothing, too, would fetch a line that is perhaps to bypass the caches. */
 static inline ptrdiff_t in_b(ptrdiff_t n) { return n > LANES ? n - LANES : 0; }
 
 #if VJPI_COMPUTE_F64
@@ -166,7 +167,8 @@ static inline VV load_some_f64(const void *p, ptrdiff_t n)
 static inline void store_some_f64(void *p, VV v, ptrdiff_t n)
 {
     _mm512_mask_storeu_pd(p, first(n - in_b(n)), v.a);
-    _mm512_mask_storeu_pd((double *)p + LANES, first(in_b(n)), v.b);
+    if (in_b(n) > 0)
+        _mm512_mask_storeu_pd((double *)p + LANES, first(in_b(n)), v.b);
 }
 
 #else
@@ -204,7 +206,8 @@ static inline VV load_some_f32(const void *p, ptrdiff_t n)
 static inline void store_some_f32(void *p, VV v, ptrdiff_t n)
 {
     _mm512_mask_storeu_ps(p, first(n - in_b(n)), v.a);
-    _mm512_mask_storeu_ps((float *)p + LANES, first(in_b(n)), v.b);
+    if (in_b(n) > 0)
+        _mm512_mask_storeu_ps((float *)p + LANES, first(in_b(n)), v.b);
 }
 
 static inline VV by_parity(VV v)
@@ -265,7 +268,8 @@ static inline VV load_some_f16(const void *p, ptrdiff_t n)
 static inline void store_some_f16(void *p, VV v, ptrdiff_t n)
 {
     _mm256_mask_storeu_epi16((__m256i *)p, first(n - in_b(n)), half_of_f16(v.a));
-    _mm256_mask_storeu_epi16((__m256i *)p + 1, first(in_b(n)), half_of_f16(v.b));
+    if (in_b(n) > 0)
+        _mm256_mask_storeu_epi16((__m256i *)p + 1, first(in_b(n)), half_of_f16(v.b));
 }
 
 static inline V plain_nan(V a)

@@ -18,7 +18,8 @@
 typedef struct line {
     char *data[VJPI_MAX_OPERANDS];
     ptrdiff_t move[VJPI_MAX_OPERANDS];
-    T scalar[VJPI_MAX_OPERANDS]; /* row operands: copies, so that stores cannot alias them */
+    T scalar[VJPI_MAX_OPERANDS]; /* row operands and constants: copies, which stores cannot alias */
+    T constants[VJPI_MAX_CONSTANTS];
     ptrdiff_t row, done; /* which row; elements before the current block */
     int count;           /* of a long formula: the operands that the part reads or writes */
     uint8_t operand[VJPI_MAX_OPERANDS]; /* which they are */
@@ -42,22 +43,26 @@ INLINE void repeat(char *to, const char *from, ptrdiff_t size)
         memcpy(to + 8 * i, &eight, 8);
 }
 
-/* Does a line have operand i? A block of a long formula copies the addresses of absent ones,
- * too. */
-INLINE bool is_in_line(use u, int i)
+/* Does this part use operand i? */
+INLINE bool is_used(use u, int i)
 {
-    return (is_read(u, i) || is_written(u, i)) && (u.heavy || !is_absent(u, i));
+    return (is_read(u, i) || is_written(u, i)) && !is_absent(u, i);
 }
 
-/* Find the operands of a long formula, once for all rows: there the operator is not a constant. */
-INLINE void line_operands(use u, line *l)
+/* What is the same for all rows: the constants or, of a long formula, the operands, since there the
+ * operator is not a constant. */
+INLINE void line_prepare(use u, const vjpi_tile *tile, line *l)
 {
     l->count = 0;
-    if (!u.heavy)
+    if (!u.heavy) {
+        EVERY /* one by one: the compiler keeps what is not copied as a whole in registers */
+        for (int i = 0; i < VJPI_MAX_CONSTANTS; i++)
+            l->constants[i] = ((const T *)tile->constants)[i];
         return;
+    }
     ONCE
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             l->operand[l->count++] = (uint8_t)i;
 }
 
@@ -92,7 +97,7 @@ INLINE void line_begin(use u, const vjpi_tile *tile, ptrdiff_t row, line *l, cha
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             begin_operand(u, tile, row, l, copies, i);
 }
 
@@ -113,7 +118,7 @@ INLINE void line_move(use u, line *l, ptrdiff_t elements)
     }
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_in_line(u, i))
+        if (is_used(u, i))
             move_operand(l, elements, i);
 }
 
@@ -142,7 +147,7 @@ INLINE void line_pair(use u, const vjpi_tile *tile, const line *l, ptrdiff_t at,
     EVERY
     for (int i = 0; i < operand_count(u); i++)
         move[i] = size_of(u, tile, i);
-    pair(u, tile, l->data, move, l->scalar, at,
+    pair(u, tile, l->data, move, l->scalar, l->constants, at,
          tile->axis_inner ? l->done + at : l->row * tile->axis_row, some, non_temporal, terms);
 }
 
@@ -158,7 +163,7 @@ INLINE operands block_operands(use u, const vjpi_tile *tile, char *const *data)
     operands o;
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i)) {
+        if (is_used(u, i)) {
             o.data[i] = data[i];
             o.move[i] = tile->repeated >> i & 1 ? 0 : size_of(u, tile, i);
         }
@@ -169,7 +174,7 @@ INLINE void next_row(use u, const vjpi_tile *tile, operands *o)
 {
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i))
+        if (is_used(u, i))
             o->data[i] += tile->row_step[i];
 }
 
@@ -183,7 +188,7 @@ INLINE void fetch_ahead(use u, const vjpi_tile *tile, const operands *o, ptrdiff
 {
     EVERY
     for (int i = 0; i < u.op->nin; i++)
-        if (role_of(u, i) == VJPI_ELEMENTS && o->move[i] > 0)
+        if (role_of(u, i) == VJPI_ELEMENTS && !is_absent(u, i) && o->move[i] > 0)
             for (ptrdiff_t byte = 0; byte < PAIR * o->move[i]; byte += CACHE_LINE)
                 fetch((uintptr_t)o->data[i] +
                       (uintptr_t)(at * o->move[i] + byte + tile->ahead * tile->row_step[i]));
@@ -196,8 +201,8 @@ INLINE void block_pair(use u, const vjpi_tile *tile, const operands *o, const T 
     VV terms[VJPI_MAX_SUMS], *sum = sums + at / PAIR % PAIRS;
     if (u.part < u.op->npasses && u.part > 0 && tile->ahead)
         fetch_ahead(u, tile, o, at);
-    pair(u, tile, o->data, o->move, numbers, at, tile->axis_inner ? start + at : start, some,
-         non_temporal && !some, terms);
+    pair(u, tile, o->data, o->move, numbers, tile->constants, at,
+         tile->axis_inner ? start + at : start, some, non_temporal && !some, terms);
     for (int i = 0; sums && i < term_count(u); i++)
         sum[i * PAIRS] = combined_pair(u, sum[i * PAIRS], terms[i]);
 }
@@ -225,7 +230,7 @@ INLINE ptrdiff_t line_with_numbers(use u, const vjpi_tile *tile, const operands 
     ptrdiff_t at = 0;
     EVERY
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) && is_row_operand(u, i))
+        if (is_read(u, i) && is_row_operand(u, i) && !is_absent(u, i))
             memcpy(&numbers[i], o->data[i], sizeof(T));
     ONCE
     for (; at + PAIR <= n; at += PAIR)
@@ -246,17 +251,24 @@ INLINE void heavy_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_
         block_pair(u, tile, o, NULL, at, start, n - at < PAIR ? n - at : 0, non_temporal, sums);
 }
 
-/* A map of a short formula. */
-INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
-                       ptrdiff_t n, bool non_temporal)
+/* A map of a short formula: the whole pairs of a line. Returns the number of their elements. */
+INLINE ptrdiff_t light_pairs(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                             ptrdiff_t n, bool non_temporal)
 {
     ptrdiff_t at = 0;
     for (; at + PAIR <= n; at += PAIR)
-        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, 0,
-             non_temporal, NULL);
+        pair(u, tile, o->data, o->move, NULL, tile->constants, at,
+             tile->axis_inner ? start + at : start, 0, non_temporal, NULL);
+    return at;
+}
+
+INLINE void light_line(use u, const vjpi_tile *tile, const operands *o, ptrdiff_t start,
+                       ptrdiff_t n)
+{
+    ptrdiff_t at = light_pairs(u, tile, o, start, n, false);
     if (at < n)
-        pair(u, tile, o->data, o->move, NULL, at, tile->axis_inner ? start + at : start, n - at,
-             false, NULL);
+        pair(u, tile, o->data, o->move, NULL, tile->constants, at,
+             tile->axis_inner ? start + at : start, n - at, false, NULL);
 }
 
 INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t rows, ptrdiff_t n,
@@ -271,7 +283,7 @@ INLINE void line_heavy(use u, const vjpi_tile *tile, const line *l, ptrdiff_t ro
  * lines bypass the caches: a partial line costs a read and a write of memory. -1 if the FULL
  * outputs cannot all be aligned. One function for all operators: it is called once per row. */
 static __attribute__((noinline)) ptrdiff_t aligning_elements(use u, const vjpi_tile *tile,
-                                                             char *const *data)
+                                                             ptrdiff_t row)
 {
     ptrdiff_t lead = -1;
     ONCE
@@ -281,7 +293,8 @@ static __attribute__((noinline)) ptrdiff_t aligning_elements(use u, const vjpi_t
         if (storage_of(u, i) == STORED_WIDE && tile->dtypes[i] != VJP_F32 &&
             tile->dtypes[i] != OWN_DTYPE)
             return -1;
-        ptrdiff_t own = (-(ptrdiff_t)(uintptr_t)data[i] & (CACHE_LINE - 1)) / size_of(u, tile, i);
+        uintptr_t address = (uintptr_t)tile->data[i] + (uintptr_t)(row * tile->row_step[i]);
+        ptrdiff_t own = (ptrdiff_t)(-address & (CACHE_LINE - 1)) / size_of(u, tile, i);
         if (lead >= 0 && own != lead)
             return -1;
         lead = own;
@@ -305,12 +318,12 @@ INLINE void map_few(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non
         line_pair(u, tile, l, at, n - at, false, NULL);
 }
 
-/* next[]: the row after this one, if not NULL. Its beginning is prefetched meanwhile. */
+/* lead: bypass_from, if stores may bypass the caches. next[]: the row after this one, if not NULL. Its
+ * beginning is prefetched meanwhile. */
 INLINE void map_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
-                     uintptr_t *next)
+                     ptrdiff_t lead, uintptr_t *next)
 {
-    ptrdiff_t lead = non_temporal ? aligning_elements(u, tile, l->data) : 0;
-    if (lead > 0 && lead < n) {
+    if (non_temporal && lead > 0 && lead < n) {
         map_few(u, tile, l, lead, false);
         line_move(u, l, lead);
         n -= lead;
@@ -398,9 +411,15 @@ INLINE void along_chain(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool
         chain[i] = combined_block(u, sums[i]);
 }
 
+INLINE void add_level(use u, const T *level, T *total)
+{
+    for (int i = 0; i < term_count(u); i++)
+        total[i] = combined_two(u, level[i], total[i]);
+}
+
 /* The sums of a whole line: its chains are added in a binary tree that works like a binary counter:
  * level[j] holds the sum of a finished subtree, and two subtrees of equal size are added as soon as
- * both exist. */
+ * both exist. The sum of a single chain stays in registers. */
 INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool non_temporal,
                        T *total)
 {
@@ -412,34 +431,32 @@ INLINE void along_line(use u, const vjpi_tile *tile, line *l, ptrdiff_t n, bool 
             total[i] = is_max(u) ? (T)-INFINITY : 0;
         return;
     }
-    for (ptrdiff_t index = 0; n > 0; index++, n -= VJPI_CHAIN * BLOCK) {
-        T *chain = level[top++];
+    for (ptrdiff_t index = 0;; index++, top++) {
         along_chain(u, tile, l, n < VJPI_CHAIN * BLOCK ? n : VJPI_CHAIN * BLOCK, non_temporal,
-                    chain);
-        for (ptrdiff_t full = index; full & 1; full >>= 1) {
-            top--;
-            for (int i = 0; i < nterms; i++)
-                level[top - 1][i] = combined_two(u, level[top - 1][i], level[top][i]);
-        }
-    }
-    for (; top > 1; top--)
+                    total);
+        n -= VJPI_CHAIN * BLOCK;
+        for (ptrdiff_t full = index; full & 1; full >>= 1)
+            add_level(u, level[--top], total);
+        if (n <= 0)
+            break;
         for (int i = 0; i < nterms; i++)
-            level[top - 2][i] = combined_two(u, level[top - 2][i], level[top - 1][i]);
-    for (int i = 0; i < nterms; i++)
-        total[i] = level[0][i];
+            level[top][i] = total[i];
+    }
+    while (top > 0)
+        add_level(u, level[--top], total);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* May this tile's FULL outputs bypass the caches? The elements of a sum must keep their places, so
- * none may be processed ahead of the blocks there. A short row that starts or ends within a cache
- * line should not: the line would be written in parts. */
-INLINE bool can_bypass(use u, const vjpi_tile *tile, char *const *data)
+/* From which element on may the FULL outputs of a row bypass the caches? -1: they may not. The
+ * elements of a sum must keep their places, so none may be processed ahead of the blocks there. A
+ * short row that starts or ends within a cache line should not: the line would be written in parts. */
+INLINE ptrdiff_t bypass_from(use u, const vjpi_tile *tile, ptrdiff_t row)
 {
     if (!CAN_STREAM || !tile->non_temporal || !is_last(u))
-        return false;
-    ptrdiff_t lead = aligning_elements(u, tile, data);
-    return lead == 0 || (lead > 0 && term_count(u) == 0 && tile->n * SIZE >= SHORT);
+        return -1;
+    ptrdiff_t lead = aligning_elements(u, tile, row);
+    return lead <= 0 || (term_count(u) == 0 && tile->n * SIZE >= SHORT) ? lead : -1;
 }
 
 /* Store +0 in the FULL outputs of a row from element n on. */
@@ -462,11 +479,11 @@ INLINE void along_body(use u, const vjpi_tile *tile)
     _Alignas(64) char copies[COPIES * COPY_SIZE];
     line l;
     T total[VJPI_MAX_SUMS], *sums = tile->sums;
-    line_operands(u, &l);
+    line_prepare(u, tile, &l);
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         line_begin(u, tile, row, &l, copies);
-        bool bypass = can_bypass(u, tile, l.data);
+        bool bypass = bypass_from(u, tile, row) == 0;
         if (u.heavy)
             along_line(u, tile, &l, n, bypass, total);
         else if (bypass)

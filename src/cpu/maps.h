@@ -24,7 +24,7 @@ INLINE void map_begin(map *m, use u, const vjpi_tile *tile)
     m->together = !ends_early(u, tile) && !tile->non_temporal;
     ONCE
     for (int i = 0; i < operand_count(u); i++)
-        if (is_read(u, i) || is_written(u, i)) {
+        if (is_used(u, i)) {
             bool repeated = tile->repeated >> i & 1;
             m->operand[m->count++] = (uint8_t)i;
             m->move[i] = repeated ? 0 : size_of(u, tile, i);
@@ -45,14 +45,14 @@ INLINE void map_some(map *m, ptrdiff_t n, bool non_temporal)
 }
 
 /* One row; whole cache lines bypass the caches, other elements do not. */
-static void map_row(use u, map *m, ptrdiff_t n)
+static void map_row(use u, map *m, ptrdiff_t row, ptrdiff_t n)
 {
-    if (!can_bypass(u, m->tile, m->data)) {
+    ptrdiff_t lead = bypass_from(u, m->tile, row);
+    if (lead < 0) {
         map_some(m, n, false);
         return;
     }
     const ptrdiff_t line = PAIR * SIZE >= CACHE_LINE ? PAIR : BLOCK;
-    ptrdiff_t lead = aligning_elements(u, m->tile, m->data);
     lead = lead < n ? lead : 0;
     ptrdiff_t rest = (n - lead) % line;
     map_some(m, lead, false);
@@ -82,6 +82,10 @@ static __attribute__((noinline)) void map_tile(const signature *op, int part, co
     _Alignas(64) char copies[COPIES][COPY_SIZE];
     const use u = { op, NULL, part, false, false, true };
     map m;
+    if (tile->repeated == 0 && !ends_early(u, tile) && !tile->non_temporal) { /* for small maps */
+        op->blocks[block_number(part)](tile, tile->data, 0, tile->rows, tile->n, false, NULL);
+        return;
+    }
     map_begin(&m, u, tile);
     if (m.together) {
         map_row_begin(u, &m, 0, copies);
@@ -91,7 +95,7 @@ static __attribute__((noinline)) void map_tile(const signature *op, int part, co
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         ptrdiff_t n = row_length(u, tile, row);
         map_row_begin(u, &m, row, copies);
-        map_row(u, &m, n);
+        map_row(u, &m, row, n);
         clear_behind(u, tile, row, n);
     }
 }

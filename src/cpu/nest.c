@@ -354,11 +354,11 @@ static const vjpi_edge *joined_edge(const vjpi_nest *nest)
 
 int64_t vjpi_join_units(const vjpi_nest *nest, const vjpi_walk *walk, int64_t most, vjpi_tile *tile)
 {
+    if (nest->packed || most == 1)
+        return 1;
     const vjpi_edge *edge = joined_edge(nest);
     int64_t left = nest->axes[edge->axis].count - walk->index[edge->axis];
     int64_t units = left < most ? left : most;
-    if (nest->packed || units == 1)
-        return 1;
     int64_t rest = edge->n - walk->index[edge->axis] * edge->block, length = units * edge->block;
     *(edge == &nest->inner ? &tile->n : &tile->rows) = rest < length ? rest : length;
     return units;

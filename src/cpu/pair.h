@@ -354,12 +354,11 @@ INLINE VV before_end(use u, const vjpi_tile *tile, char *const *data, const ptrd
  * one number. `start`: the position along the tile's axis of the pair's first element. some > 0:
  * only that many elements. */
 INLINE void pair(use u, const vjpi_tile *tile, char *const *data, const ptrdiff_t *move,
-                 const T *scalars, ptrdiff_t at, ptrdiff_t start, ptrdiff_t some, bool non_temporal,
-                 VV *terms)
+                 const T *scalars, const T *constants, ptrdiff_t at, ptrdiff_t start,
+                 ptrdiff_t some, bool non_temporal, VV *terms)
 {
     V in_a[VJPI_MAX_OPERANDS], in_b[VJPI_MAX_OPERANDS];
     V out_a[VJPI_MAX_TENSORS], out_b[VJPI_MAX_TENSORS];
-    const T *constants = tile->constants;
     const uint32_t facts = u.op->plain ? tile->facts >> u.op->nin << u.op->nin : tile->facts;
     const int kept = kept_operand(u) - u.op->nout; /* its place in in_a and in_b */
     int nterms = 0, made = 0;

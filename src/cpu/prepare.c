@@ -159,11 +159,16 @@ static uint32_t with_role(const vjpi_op *op, int role)
     return operands;
 }
 
-/* The tensors that have one element per element of a tile. */
-static vjpi_tile_operands tile_operands(const vjpi_op *op)
+/* The tensors that have one element per element of a tile. Plain kernels do not read a mask. */
+static vjpi_tile_operands tile_operands(const vjpi_call *call)
 {
-    uint32_t outputs = with_role(op, VJPI_FULL);
-    return (vjpi_tile_operands){ with_role(op, VJPI_ELEMENTS) | outputs, outputs };
+    const vjpi_op *op = call->op;
+    uint32_t outputs = with_role(op, VJPI_FULL), inputs = with_role(op, VJPI_ELEMENTS);
+    for (int32_t i = 0; i < op->info.ninputs; i++)
+        if (op->has_plain && call->variant == 0 &&
+            op->tensors[i].dtype_rule == VJP_DTYPE_MASK)
+            inputs &= ~(1u << i);
+    return (vjpi_tile_operands){ inputs | outputs, outputs };
 }
 
 /* Row operands where they are dense arrays of all rows, with the first `nvalues` row values and all
@@ -290,7 +295,7 @@ static void cut_columns(const vjpi_call *call, const vjpi_loop *loop, vjpi_tile_
 /* Rows in blocks of whole rows, or of columns: all passes while the data is in the cache. */
 static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
-    vjpi_tile_operands operands = tile_operands(call->op);
+    vjpi_tile_operands operands = tile_operands(call);
     uint32_t inputs = operands.tile & ~operands.outputs;
     int64_t compute = (int64_t)plan->set->compute_size;
     int64_t sums = most_reductions(call->op), narrow = VJPI_SUMS_SIZE / compute / sums;
@@ -323,7 +328,7 @@ static bool prepare_fused(const vjpi_call *call, vjpi_cpu_plan *plan)
 /* Rows whose columns are also summed: a few whole rows at a time. */
 static bool prepare_row_fold(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
-    vjpi_tile_operands operands = tile_operands(call->op);
+    vjpi_tile_operands operands = tile_operands(call);
     vjpi_fold fold = sum_fold(call);
     vjpi_nest *nest = &plan->nests[0];
     vjpi_loop loop;
@@ -354,7 +359,7 @@ static void add_lets(const vjpi_call *call, int32_t pass, vjpi_cpu_plan *plan)
 static void prepare_split(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
     const vjpi_op *op = call->op;
-    vjpi_tile_operands operands = tile_operands(op), inputs;
+    vjpi_tile_operands operands = tile_operands(call), inputs;
     vjpi_loop loop;
     int64_t compute = (int64_t)plan->set->compute_size;
     int32_t first = call->ntensors;
@@ -429,7 +434,7 @@ static void prepare_rows(const vjpi_call *call, vjpi_cpu_plan *plan)
 
 static void prepare_elements(const vjpi_call *call, vjpi_cpu_plan *plan)
 {
-    vjpi_tile_operands operands = tile_operands(call->op);
+    vjpi_tile_operands operands = tile_operands(call);
     vjpi_loop loop;
     if (call->elements == 0) {
         if (call->sums)

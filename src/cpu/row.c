@@ -167,9 +167,12 @@ void vjpi_column_units(const vjpi_job *job, const vjpi_stage *stage, int64_t beg
             vjpi_arrays_finish(job, unit_walk.at, nest->inner.step, width, arrays, stage->capacity);
         vjpi_walk_steps(nest, &unit_walk, 0, &walk);
         int64_t nsteps = stage->operands.outputs & plan->facts ? nest->nsteps : 0;
-        for (int64_t step = 0; step < nsteps; step++) {
+        for (int64_t step = 0, steps; step < nsteps; step += steps) {
             tile.non_temporal = job->non_temporal;
             vjpi_tile_begin(nest, &walk, stage->operands, room, &tile);
+            steps = nest->packed ? 1 : nsteps; /* only sums are made in steps */
+            if (steps > 1)
+                tile.rows = nest->row.n;
             plan->kernels->map(&tile);
             vjpi_tile_end(nest, &walk, stage->operands, &tile);
             vjpi_next_step(nest, &walk);

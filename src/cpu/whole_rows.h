@@ -23,6 +23,7 @@ INLINE void row_pass(const signature *op, formula *formula, int part, const vjpi
     line l;
     if (!(tile->passes >> part & 1))
         return;
+    line_prepare(u, tile, &l);
     for (int p = 0; p < part; p++)
         made += VJPI_REDUCTIONS(op->passes[p]);
     ptrdiff_t n = row_length(u, tile, row);
@@ -51,6 +52,7 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
     uintptr_t next[VJPI_MAX_OPERANDS];
     bool fetches = tile->non_temporal && tile->n * SIZE > 2 * FETCH_AHEAD;
     line l;
+    line_prepare(last, tile, &l);
     for (ptrdiff_t row = 0; row < tile->rows; row++) {
         T values[VJPI_MAX_VALUES] = { 0 };
         EVERY
@@ -61,13 +63,15 @@ INLINE void row_tile(const signature *op, formula *formula, const vjpi_tile *til
         ptrdiff_t n = row_length(last, tile, row);
         row_begin(last, tile, row, values, &l, copies);
         for (int i = 0; fetches && i < op->nin; i++)
-            next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
-        if (!can_bypass(last, tile, l.data))
-            map_line(last, tile, &l, n, false, NULL);
+            if (!is_absent(last, i))
+                next[i] = (uintptr_t)tile->data[i] + (uintptr_t)((row + 1) * tile->row_step[i]);
+        ptrdiff_t lead = bypass_from(last, tile, row);
+        if (lead < 0)
+            map_line(last, tile, &l, n, false, 0, NULL);
         else if (fetches)
-            map_line(last, tile, &l, n, true, next);
+            map_line(last, tile, &l, n, true, lead, next);
         else
-            map_line(last, tile, &l, n, true, NULL);
+            map_line(last, tile, &l, n, true, lead, NULL);
         clear_behind(last, tile, row, n);
     }
 }
@@ -107,11 +111,12 @@ INLINE void light_rows(const signature *op, formula *formula, int part, const vj
 {
     const use u = { op, formula, part, false, false, false };
     operands o = block_operands(u, tile, data);
+    if (non_temporal) { /* one row of whole pairs: map_row */
+        light_pairs(u, tile, &o, start, n, true);
+        return;
+    }
     for (; rows > 0; rows--, start += tile->axis_row) {
-        if (non_temporal)
-            light_line(u, tile, &o, start, n, true);
-        else
-            light_line(u, tile, &o, start, n, false);
+        light_line(u, tile, &o, start, n);
         if (rows > 1)
             next_row(u, tile, &o);
     }
