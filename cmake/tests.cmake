@@ -199,7 +199,7 @@ if(VJP_EXAMPLES AND VJP_COMPAT)
   endforeach()
 endif()
 
-# tests/exhaustive: a program that runs for a day (make check-exhaustive), on the machine that
+# tests/exhaustive: a program that runs for hours (make check-exhaustive), on the machine that
 # builds it. Its loops over results want vector code; exp.c measures the text of the kernels.
 file(GLOB exhaustive CONFIGURE_DEPENDS tests/exhaustive/*.c)
 list(REMOVE_ITEM exhaustive ${PROJECT_SOURCE_DIR}/tests/exhaustive/exp.c)

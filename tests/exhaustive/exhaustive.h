@@ -147,8 +147,9 @@ double compare_f64(long double exact, double got);
  * errors. */
 int compare_is_worse(double error, const worst *w);
 
-/* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound,
- * or where the quick comparison says that a result is not correctly rounded. */
+/* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound
+ * by more than the quick comparison's own error (f64: 2 % of the bound), or where that says that a
+ * result is not correctly rounded. */
 double compare_mpfr_from(const job *j, int which);
 
 /* compare_keep - join one result to the worst of all and, if g is 1, of those. Its error is found

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forwards.c - operators without a gradient: every finite input of f16, bf16 and f32, every pair of
  * inputs of 16 bits, and 2^30 numerically difficult points of f64. Exact values are doubles, those
- * of f64 long doubles; results within 2 % of the bound, and every new worst one, are computed again
- * with MPFR. */
+ * of f64 long doubles; results near the bound, and every new worst one, are computed again with
+ * MPFR. */
 #include <math.h>
 #include <stdlib.h>
 

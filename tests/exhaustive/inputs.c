@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c - every finite input of f32, or every pair of inputs of 16 bits, with one gradient of
- * each kind, half of them drawn anew for every input. Slopes are doubles; results within 2 % of the
- * bound, and every new worst one, are computed again with MPFR. */
+ * each kind, half of them drawn anew for every input. Slopes are doubles; results near the bound,
+ * and every new worst one, are computed again with MPFR. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
