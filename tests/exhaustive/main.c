@@ -158,16 +158,23 @@ static void job_title(const job *j, char title[LINE])
     snprintf(title, LINE, "%s\t%s\t", j->name, vjp_dtype_name(j->dtype));
 }
 
-/* By its inputs too: a part of a formula may have an operator's name. */
-static int is_measured(const char *path, const job *j)
+/* Whether a line of the results is of the job. By its inputs too: a part of a formula may have an
+ * operator's name. */
+static int is_of(const char *line, const job *j)
 {
-    char title[LINE], line[LINE];
-    FILE *in = fopen(path, "r");
-    int found = 0;
+    char title[LINE];
     job_title(j, title);
     strncat(title, j->method->inputs, sizeof title - strlen(title) - 1);
+    return strncmp(line, title, strlen(title)) == 0;
+}
+
+static int is_measured(const char *path, const job *j)
+{
+    char line[LINE];
+    FILE *in = fopen(path, "r");
+    int found = 0;
     while (in != NULL && !found && fgets(line, sizeof line, in) != NULL)
-        found = strncmp(line, title, strlen(title)) == 0;
+        found = is_of(line, j);
     if (in != NULL)
         fclose(in);
     return found;
@@ -247,6 +254,17 @@ static int measure_all(const request *r)
     return failed > 0;
 }
 
+static void print_row(char *line)
+{
+    line[strcspn(line, "\n")] = 0;
+    for (int column = 0; column < COLUMNS; column++) {
+        char *cell = strsep(&line, "\t");
+        printf("| %s ", cell == NULL ? "" : strcmp(cell, "inf") == 0 ? "-" : cell);
+    }
+    puts("|");
+}
+
+/* In the order of the jobs, whatever the order that they were measured in. */
 static int print_markdown(const char *path)
 {
     char line[LINE];
@@ -257,15 +275,10 @@ static int print_markdown(const char *path)
     }
     puts("| operator | dtype | inputs | bound | worst | at | CPU seconds "
          "|\n|---|---|---|---|---|---|---|");
-    while (fgets(line, sizeof line, in) != NULL) {
-        line[strcspn(line, "\n")] = 0;
-        char *rest = line;
-        for (int column = 0; column < COLUMNS; column++) {
-            char *cell = strsep(&rest, "\t");
-            printf("| %s ", cell == NULL ? "" : strcmp(cell, "inf") == 0 ? "-" : cell);
-        }
-        puts("|");
-    }
+    for (int i = 0; i < njobs; i++, rewind(in))
+        while (fgets(line, sizeof line, in) != NULL)
+            if (is_of(line, &jobs[i]))
+                print_row(line);
     fclose(in);
     return 0;
 }
@@ -301,8 +314,6 @@ int main(int argc, char **argv)
                         "       exhaustive --markdown RESULTS\n");
         return 2;
     }
-    if (r.markdown)
-        return print_markdown(r.results);
     list_jobs();
-    return measure_all(&r);
+    return r.markdown ? print_markdown(r.results) : measure_all(&r);
 }
