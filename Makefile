@@ -75,7 +75,7 @@ check-frameworks: ## run the tests of the Python package with frameworks, from P
 	@scripts/need.sh $(NEED_TESTS) $(NEED_PYTHON) g++=g++
 	@scripts/check.sh $(FRAMEWORKS)
 
-check-exhaustive: ## measure every operator's error over all inputs; a day on two cores, resumes
+check-exhaustive: ## measure every operator's error over all inputs; a night on two cores, resumes
 	@scripts/need.sh $(NEED_TESTS)
 	@cmake --preset release -DVJP_TESTS=ON
 	@cmake --build build/release $(JOBS) --target exhaustive

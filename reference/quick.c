@@ -27,10 +27,19 @@ static const oracle_entry *last_entry(const vjp_op_info *op)
     return found;
 }
 
+static inline dual result_at(const problem *p, const oracle_entry *entry, int by_w, double x,
+                             double w)
+{
+    pointwise f;
+    pointwise_start(&f, p, entry, NULL, by_w);
+    pointwise_move(&f, x, w);
+    return pointwise_result(&f);
+}
+
 static inline int slope_at(const problem *p, const oracle_entry *entry, int by_w, double x,
                            double w, long double *slope)
 {
-    dual y = result_at(p, entry, NULL, by_w, x, w);
+    dual y = result_at(p, entry, by_w, x, w);
     *slope = y.depends ? y.rate[0] : 0;
     return (int)y.depends;
 }
@@ -40,7 +49,7 @@ int quick_factor(const problem *p, int32_t output, double x, double w, long doub
     const oracle_entry *entry = last_entry(p->op);
     if (entry->forward != NULL)
         return slope_at(p, entry, output > 0, x, w, factor);
-    *factor = result_at(p, entry, NULL, 0, x, w).value;
+    *factor = result_at(p, entry, 0, x, w).value;
     return 1;
 }
 

@@ -17,19 +17,6 @@ random_state random_start(uint64_t seed, uint64_t stream)
     return random;
 }
 
-uint64_t random_bits(random_state *random)
-{
-    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-int64_t random_below(random_state *random, int64_t n)
-{
-    return (int64_t)(random_bits(random) % (uint64_t)n);
-}
-
 int64_t random_between(random_state *random, int64_t low, int64_t high)
 {
     return low + random_below(random, high - low + 1);
@@ -38,11 +25,6 @@ int64_t random_between(random_state *random, int64_t low, int64_t high)
 int random_chance(random_state *random, int percent)
 {
     return random_below(random, 100) < percent;
-}
-
-double random_unit(random_state *random)
-{
-    return (double)(random_bits(random) >> 11) * 0x1p-53;
 }
 
 double random_bell(random_state *random)

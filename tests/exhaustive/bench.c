@@ -6,6 +6,7 @@
 
 #include "dtypes.h"
 #include "exhaustive.h"
+#include "formats.h"
 #include "kinds.h"
 
 /* There is no test here that could fail instead. */
@@ -97,25 +98,71 @@ void bench_close(bench *b)
         free(b->data[t]);
 }
 
-void bench_write(vjp_dtype dtype, void *elements, int64_t n, const double *values)
+IN_LOOPS void write_16(const format *f, uint16_t *elements, int64_t n, const double *values)
 {
-    float *singles = elements;
-    if (dtype == VJP_F32) /* a loop that becomes vector code */
-        for (int64_t i = 0; i < n; i++)
-            singles[i] = (float)values[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            element_write(dtype, (char *)elements + (size_t)i * vjp_dtype_size(dtype), values[i]);
+    for (int64_t i = 0; i < n; i++)
+        elements[i] = (uint16_t)format_bits(f, values[i]);
 }
 
-void bench_inputs(const job *j, int64_t number, double *x, double *w)
+static void write_32(float *elements, int64_t n, const double *values)
 {
-    if (j->runs != BOTH_RUN) {
-        bench_others(j, element_from_bits(j->dtype, (uint64_t)number), x, w);
-        return;
+    for (int64_t i = 0; i < n; i++)
+        elements[i] = (float)values[i];
+}
+
+void bench_write(vjp_dtype dtype, void *elements, int64_t n, const double *values)
+{
+    switch (dtype) {
+    case VJP_F64:
+        memcpy(elements, values, (size_t)n * sizeof *values);
+        break;
+    case VJP_F32:
+        write_32(elements, n, values);
+        break;
+    case VJP_F16:
+        write_16(&f16, elements, n, values);
+        break;
+    default:
+        write_16(&bf16, elements, n, values);
+        break;
     }
-    *x = element_from_bits(j->dtype, (uint64_t)number >> 16);
-    *w = element_from_bits(j->dtype, (uint64_t)number & 0xffff);
+}
+
+IN_LOOPS void read_numbers(const format *f, int64_t first, int64_t n, double *values)
+{
+    for (int64_t i = 0; i < n; i++)
+        values[i] = format_finite(f, (uint64_t)(first + i));
+}
+
+/* The finite values of the bits first .. first + n - 1. */
+static void read_all(vjp_dtype dtype, int64_t first, int64_t n, double *values)
+{
+    switch (dtype) {
+    case VJP_F32:
+        read_numbers(&f32, first, n, values);
+        break;
+    case VJP_F16:
+        read_numbers(&f16, first, n, values);
+        break;
+    default:
+        read_numbers(&bf16, first, n, values);
+        break;
+    }
+}
+
+static void fill(double *values, int64_t n, double value)
+{
+    for (int64_t i = 0; i < n; i++)
+        values[i] = value;
+}
+
+void bench_inputs(const job *j, int64_t first, int64_t n, double *x, double *w)
+{
+    double *others = j->runs == 0 ? w : x, fixed = j->fixed;
+    if (j->runs == BOTH_RUN) /* of a block all have the same x */
+        read_all(j->dtype, first >> 16, 1, &fixed);
+    read_all(j->dtype, j->runs == BOTH_RUN ? first & 0xffff : first, n, j->runs == 0 ? x : w);
+    fill(others, n, fixed);
 }
 
 void bench_others(const job *j, double value, double *x, double *w)

@@ -86,10 +86,10 @@ enum {
 };
 extern const part parts_f32[PARTS], parts_f64[PARTS];
 
-/* work_all - all blocks of a job on `threads` threads, with a progress bar on standard error.
- * `done` and `total` are the costs of the jobs before it and of all. Returns the seconds of CPU
- * time that it took, which do not depend on what else the machine does. */
-double work_all(const job *j, int threads, double done, double total, worst w[WORSTS]);
+/* work_all - every `step`th block of a job on `threads` threads, with a progress bar on standard
+ * error. `done` and `total` are the costs of the jobs before it and of all. Returns the seconds of
+ * CPU time that all blocks take, which do not depend on what else the machine does. */
+double work_all(const job *j, int threads, int step, double done, double total, worst w[WORSTS]);
 
 /* ---- running an operator over a block (bench.c) --------------------------------------------- */
 
@@ -116,12 +116,14 @@ void bench_open(bench *b, const job *j, bench_shape shape, int64_t rows, int64_t
 void bench_run(bench *b);
 void bench_close(bench *b);
 
-/* bench_write - n values as elements of the dtype. */
+/* bench_write - n finite numbers of the dtype as its elements. */
 void bench_write(vjp_dtype dtype, void *elements, int64_t n, const double *values);
 
-/* bench_inputs - x and w at element `number` of all the values that the running input takes or,
- * where both run, at the pair whose bits are the halves of `number`. */
-void bench_inputs(const job *j, int64_t number, double *x, double *w);
+/* bench_inputs - x and w at n elements from `first` of all the values that the running input takes
+ * or, where both run, at the pairs whose bits are the halves of `first` and the numbers after it,
+ * which does not reach another x. Infinity and NaN are edges, which have tests of their own: 0 takes
+ * their place. Up to 32 bits. */
+void bench_inputs(const job *j, int64_t first, int64_t n, double *x, double *w);
 
 /* bench_others - x and w at an element where the running input is `value`. */
 void bench_others(const job *j, double value, double *x, double *w);
@@ -145,8 +147,9 @@ double compare_f64(long double exact, double got);
  * errors. */
 int compare_is_worse(double error, const worst *w);
 
-/* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound,
- * or where the quick comparison says that a result is not correctly rounded. */
+/* compare_mpfr_from - the error from which on a result is computed again with MPFR: near the bound
+ * by more than the quick comparison's own error (f64: 2 % of the bound), or where that says that a
+ * result is not correctly rounded. */
 double compare_mpfr_from(const job *j, int which);
 
 /* compare_keep - join one result to the worst of all and, if g is 1, of those. Its error is found

@@ -2,13 +2,14 @@
 /* main.c - measure the error of every operator and dtype, exhaustively where the number of inputs
  * allows it, and compare it with the stated bound.
  *
- *     exhaustive [--only PATTERN] [--threads N] RESULTS
+ *     exhaustive [--only PATTERN] [--except PATTERN] [--threads N] [--sample N] RESULTS
  *     exhaustive --markdown RESULTS
  *
  * Every line of RESULTS is one measurement, its columns separated by tabs; what is there already is
  * not measured again, so that an interrupted run can be resumed. --only takes the jobs whose name
- * and dtype, as printed, begin with PATTERN, in which * stands for anything. --markdown prints
- * RESULTS as the tables of docs/numerics.md.
+ * and dtype, as printed, begin with PATTERN, in which * stands for anything, and --except leaves out
+ * such jobs. --sample takes every Nth block of inputs and prints an estimate of what all would take;
+ * RESULTS stays as it is. --markdown prints RESULTS as the tables of docs/numerics.md.
  */
 #define _DEFAULT_SOURCE
 
@@ -91,14 +92,15 @@ static void add_elementwise(const problem *p, vjp_dtype dtype)
         if (is_sum(p->op, output))
             continue;
         if (dtype == VJP_F64)
-            add_output(p, dtype, is_forward ? &forward_points_method : &chosen_method, 250, 0,
+            add_output(p, dtype, is_forward ? &forward_points_method : &chosen_method, 300, 0,
                        output);
         else if (data_inputs(p->op) > 1 && !is_wide)
-            add_output(p, dtype, pairs, 600, BOTH_RUN, output);
+            add_output(p, dtype, pairs, 270, BOTH_RUN, output);
         else
             for (int32_t t = 0; t < p->op->ninputs; t++)
                 if (t != kind_gradient(p->op))
-                    add_output(p, dtype, values, is_wide ? 400 : is_forward ? 1 : 10, t, output);
+                    add_output(p, dtype, values, is_forward ? (is_wide ? 90 : 1) : is_wide ? 150 : 40, t,
+                               output);
     }
 }
 
@@ -156,16 +158,23 @@ static void job_title(const job *j, char title[LINE])
     snprintf(title, LINE, "%s\t%s\t", j->name, vjp_dtype_name(j->dtype));
 }
 
-/* By its inputs too: a part of a formula may have an operator's name. */
-static int is_measured(const char *path, const job *j)
+/* Whether a line of the results is of the job. By its inputs too: a part of a formula may have an
+ * operator's name. */
+static int is_of(const char *line, const job *j)
 {
-    char title[LINE], line[LINE];
-    FILE *in = fopen(path, "r");
-    int found = 0;
+    char title[LINE];
     job_title(j, title);
     strncat(title, j->method->inputs, sizeof title - strlen(title) - 1);
+    return strncmp(line, title, strlen(title)) == 0;
+}
+
+static int is_measured(const char *path, const job *j)
+{
+    char line[LINE];
+    FILE *in = fopen(path, "r");
+    int found = 0;
     while (in != NULL && !found && fgets(line, sizeof line, in) != NULL)
-        found = strncmp(line, title, strlen(title)) == 0;
+        found = is_of(line, j);
     if (in != NULL)
         fclose(in);
     return found;
@@ -181,17 +190,24 @@ static void write_result(FILE *out, const job *j, int which, const worst *w, dou
             seconds);
 }
 
+/* What the user asked for. */
+typedef struct request {
+    const char *only, *except, *results;
+    int threads, sample, markdown;
+} request;
+
 /* Returns 1 if the bounds hold. */
-static int measure(const job *j, int threads, double done, double total, FILE *out)
+static int measure(const job *j, const request *r, double done, double total, FILE *out)
 {
     worst w[WORSTS];
-    double seconds = work_all(j, threads, done, total, w);
+    double seconds = work_all(j, r->threads, r->sample, done, total, w);
     int holds = 1;
     for (int i = 0; i < WORSTS; i++) {
         if (i == GRADIENT_IS_1 && j->limit[i] == j->limit[ANY_GRADIENT])
             continue;
         holds &= w[i].error <= j->limit[i];
-        write_result(out, j, i, &w[i], seconds);
+        if (r->sample == 1)
+            write_result(out, j, i, &w[i], seconds);
         write_result(stdout, j, i, &w[i], seconds);
     }
     fflush(out);
@@ -199,30 +215,37 @@ static int measure(const job *j, int threads, double done, double total, FILE *o
     return holds;
 }
 
-static int is_wanted(const job *j, const char *only)
+static int begins_with(const char *title, const char *only)
 {
-    char title[LINE], pattern[LINE];
-    snprintf(title, sizeof title, "%s %s", j->name, vjp_dtype_name(j->dtype));
+    char pattern[LINE];
     snprintf(pattern, sizeof pattern, "%s*", only);
     return fnmatch(pattern, title, 0) == 0;
 }
 
-static int measure_all(const char *path, const char *only, int threads)
+static int is_wanted(const job *j, const request *r)
+{
+    char title[LINE];
+    snprintf(title, sizeof title, "%s %s", j->name, vjp_dtype_name(j->dtype));
+    return begins_with(title, r->only) && (r->except == NULL || !begins_with(title, r->except)) &&
+           !is_measured(r->results, j);
+}
+
+static int measure_all(const request *r)
 {
     double total = 0, done = 0;
     int failed = 0;
-    FILE *out = fopen(path, "a");
+    FILE *out = fopen(r->results, "a");
     if (out == NULL) {
-        perror(path);
+        perror(r->results);
         return 2;
     }
     for (int i = 0; i < njobs; i++)
-        if (is_wanted(&jobs[i], only) && !is_measured(path, &jobs[i]))
+        if (is_wanted(&jobs[i], r))
             total += jobs[i].cost;
     for (int i = 0; i < njobs; i++) {
-        if (!is_wanted(&jobs[i], only) || is_measured(path, &jobs[i]))
+        if (!is_wanted(&jobs[i], r))
             continue;
-        failed += !measure(&jobs[i], threads, done, total, out);
+        failed += !measure(&jobs[i], r, done, total, out);
         done += jobs[i].cost;
     }
     fclose(out);
@@ -231,6 +254,17 @@ static int measure_all(const char *path, const char *only, int threads)
     return failed > 0;
 }
 
+static void print_row(char *line)
+{
+    line[strcspn(line, "\n")] = 0;
+    for (int column = 0; column < COLUMNS; column++) {
+        char *cell = strsep(&line, "\t");
+        printf("| %s ", cell == NULL ? "" : strcmp(cell, "inf") == 0 ? "-" : cell);
+    }
+    puts("|");
+}
+
+/* In the order of the jobs, whatever the order that they were measured in. */
 static int print_markdown(const char *path)
 {
     char line[LINE];
@@ -241,42 +275,45 @@ static int print_markdown(const char *path)
     }
     puts("| operator | dtype | inputs | bound | worst | at | CPU seconds "
          "|\n|---|---|---|---|---|---|---|");
-    while (fgets(line, sizeof line, in) != NULL) {
-        line[strcspn(line, "\n")] = 0;
-        char *rest = line;
-        for (int column = 0; column < COLUMNS; column++) {
-            char *cell = strsep(&rest, "\t");
-            printf("| %s ", cell == NULL ? "" : strcmp(cell, "inf") == 0 ? "-" : cell);
-        }
-        puts("|");
-    }
+    for (int i = 0; i < njobs; i++, rewind(in))
+        while (fgets(line, sizeof line, in) != NULL)
+            if (is_of(line, &jobs[i]))
+                print_row(line);
     fclose(in);
     return 0;
 }
 
-int main(int argc, char **argv)
+/* Returns 0 if the command line is not understood. */
+static int parse(int argc, char **argv, request *r)
 {
-    const char *only = "", *results = NULL;
-    int threads = (int)sysconf(_SC_NPROCESSORS_ONLN), markdown = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-            only = argv[++i];
+            r->only = argv[++i];
+        else if (strcmp(argv[i], "--except") == 0 && i + 1 < argc)
+            r->except = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-            threads = atoi(argv[++i]);
+            r->threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--sample") == 0 && i + 1 < argc)
+            r->sample = atoi(argv[++i]);
         else if (strcmp(argv[i], "--markdown") == 0)
-            markdown = 1;
-        else if (results == NULL && argv[i][0] != '-')
-            results = argv[i];
+            r->markdown = 1;
+        else if (r->results == NULL && argv[i][0] != '-')
+            r->results = argv[i];
         else
-            threads = 0; /* not understood */
+            return 0;
     }
-    if (results == NULL || threads < 1) {
-        fprintf(stderr, "usage: exhaustive [--only PATTERN] [--threads N] RESULTS\n"
+    return r->results != NULL && r->threads > 0 && r->sample > 0;
+}
+
+int main(int argc, char **argv)
+{
+    request r = { .only = "", .threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .sample = 1 };
+    if (!parse(argc, argv, &r)) {
+        fprintf(stderr, "usage: exhaustive [--only PATTERN] [--except PATTERN] [--threads N] [--sample N] "
+                        "RESULTS\n"
                         "       exhaustive --markdown RESULTS\n");
         return 2;
     }
-    if (markdown)
-        return print_markdown(results);
     list_jobs();
-    return measure_all(results, only, threads);
+    return r.markdown ? print_markdown(r.results) : measure_all(&r);
 }

@@ -124,15 +124,18 @@ static problem problem_of(const job *j, const row *r)
 static void fill_inputs(const problem *p, const row *r, random_state *random, double **inputs)
 {
     vjp_dtype dtype = p->tensors[0].dtype;
-    int32_t gradient = kind_lead(p->op);
+    int32_t lead = kind_lead(p->op); /* has a term per element, or else input 0 */
+    int32_t gradient = tensor_count(&p->tensors[lead]) < tensor_count(&p->tensors[0]) ? 0 : lead;
     int64_t others = r->axis == 0 ? p->tensors[0].shape[1] : p->tensors[0].shape[0];
     for (int32_t t = 0; t < p->op->ninputs; t++) {
         int64_t count = tensor_count(&p->tensors[t]);
         inputs[t] = malloc((size_t)count * sizeof(double));
         if (inputs[t] == NULL)
             abort();
+        int is_label = (vjp_op_tensor(p->op, t)->flags & VJP_TENSOR_LABEL) != 0;
         for (int64_t i = 0; t != gradient && i < count; i++)
-            inputs[t][i] = other_value(random, r, dtype);
+            inputs[t][i] = is_label ? (double)random_below(random, r->n)
+                                    : other_value(random, r, dtype);
     }
     for (int64_t i = 0; i < others; i++)
         fill_row(random, r, dtype, r->axis == 0 ? others : 1,

@@ -18,7 +18,7 @@ enum {
 
 typedef struct crew {
     const job *j;
-    int64_t blocks;
+    int64_t blocks, step; /* how many are taken; from one to the next */
     atomic_llong next, finished;
     pthread_mutex_t lock; /* of worsts */
     worst worsts[WORSTS];
@@ -46,7 +46,7 @@ static void *take_blocks(void *argument)
         long long index = atomic_fetch_add(&c->next, 1);
         if (index >= c->blocks)
             break;
-        c->j->method->block(state, c->j, index, worsts);
+        c->j->method->block(state, c->j, index * c->step, worsts);
         atomic_fetch_add(&c->finished, 1);
     }
     c->j->method->close(state);
@@ -74,11 +74,12 @@ static void show(const crew *c, double began, double done, double total)
             left / 60, c->j->name, vjp_dtype_name(c->j->dtype), 100 * share);
 }
 
-double work_all(const job *j, int threads, double done, double total, worst w[WORSTS])
+double work_all(const job *j, int threads, int step, double done, double total, worst w[WORSTS])
 {
     pthread_t ids[MOST_THREADS];
     double began = now(CLOCK_MONOTONIC), cpu_began = now(CLOCK_PROCESS_CPUTIME_ID);
-    crew c = { .j = j, .blocks = j->method->blocks(j), .lock = PTHREAD_MUTEX_INITIALIZER,
+    int64_t blocks = (j->method->blocks(j) + step - 1) / step;
+    crew c = { .j = j, .blocks = blocks, .step = step, .lock = PTHREAD_MUTEX_INITIALIZER,
                .worsts = { NO_WORST, NO_WORST } };
     int started = 0, quiet = !isatty(STDERR_FILENO);
     while (started < threads && started < MOST_THREADS)
@@ -95,5 +96,6 @@ double work_all(const job *j, int threads, double done, double total, worst w[WO
         w[i] = c.worsts[i];
     if (!quiet)
         fprintf(stderr, "\r\033[K");
-    return now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
+    double all = (double)j->method->blocks(j) / (double)blocks;
+    return all * (now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began);
 }

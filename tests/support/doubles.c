@@ -20,15 +20,39 @@
 /* Of 53 bits, f32 and the error that is allowed need 36. */
 static int has_cancelled(const dual *y) { return fabs(y->rate[0]) < 0x1p-13 * y->size[0]; }
 
-static int slope_at(const problem *p, const oracle_entry *entry, attr_memory *memory,
-                    int32_t output, double x, double w, double *slope)
+/* Points whose inputs are stored before any function is called: it loads them with wider
+ * instructions, which wait until the stores are done. */
+enum {
+    TOGETHER = 8
+};
+
+typedef struct group {
+    pointwise at[TOGETHER];
+    attr_memory memory;
+    int32_t output;
+} group;
+
+static void group_start(group *g, const problem *p, int32_t output)
 {
-    dual y = result_at(p, entry, memory, output > 0, x, w);
-    *slope = y.depends ? y.rate[0] : 0;
+    const oracle_entry *entry = entry_of(p->op->name);
+    g->memory.count = 0;
+    g->output = output;
+    for (int i = 0; i < TOGETHER; i++)
+        pointwise_start(&g->at[i], p, entry, &g->memory, output > 0);
+}
+
+static int factor_at(const group *g, const pointwise *f, double x, double w, double *factor)
+{
+    dual y = pointwise_result(f);
+    if (f->entry->forward == NULL) {
+        *factor = y.value;
+        return 1;
+    }
+    *factor = y.depends ? y.rate[0] : 0;
     if (y.depends && has_cancelled(&y)) {
         long double longer;
-        quick_factor(p, output, x, w, &longer);
-        *slope = (double)longer;
+        quick_factor(f->s.p, g->output, x, w, &longer);
+        *factor = (double)longer;
     }
     return (int)y.depends;
 }
@@ -36,14 +60,14 @@ static int slope_at(const problem *p, const oracle_entry *entry, attr_memory *me
 void doubles_factors(const problem *p, int32_t output, int64_t n, const double *x, const double *w,
                      double *factors, unsigned char *depends)
 {
-    const oracle_entry *entry = entry_of(p->op->name);
-    attr_memory memory = { .count = 0 };
-    for (int64_t i = 0; i < n; i++)
-        if (entry->forward != NULL) {
+    group g;
+    group_start(&g, p, output);
+    for (int64_t first = 0; first < n; first += TOGETHER) {
+        int64_t end = first + TOGETHER < n ? first + TOGETHER : n;
+        for (int64_t i = first; i < end; i++)
+            pointwise_move(&g.at[i - first], x[i], w[i]);
+        for (int64_t i = first; i < end; i++)
             depends[i] =
-                (unsigned char)slope_at(p, entry, &memory, output, x[i], w[i], &factors[i]);
-        } else {
-            factors[i] = result_at(p, entry, &memory, 0, x[i], w[i]).value;
-            depends[i] = 1;
-        }
+                (unsigned char)factor_at(&g, &g.at[i - first], x[i], w[i], &factors[i]);
+    }
 }

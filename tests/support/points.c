@@ -4,10 +4,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base.h"
 #include "dtypes.h"
+#include "formats.h"
 #include "quick.h"
 #include "values.h"
 
@@ -171,7 +171,7 @@ gradient_source gradient_source_of(vjp_dtype dtype)
 }
 
 /* The power of two at or below |value|; 0 for subnormals. */
-static double power_of(double value)
+IN_LOOPS double power_of(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -180,23 +180,28 @@ static double power_of(double value)
     return value;
 }
 
-/* dtype_round of a double, without the long double where it can be. */
-static double nearest(vjp_dtype dtype, double value)
+/* dtype_round of a finite double, without branches that depend on it. */
+IN_LOOPS double nearest(const gradient_source *source, double value)
 {
-    return dtype == VJP_F64   ? value
-           : dtype == VJP_F32 ? (double)(float)value
-                              : dtype_round(dtype, value);
+    if (source->dtype == VJP_F64)
+        return value;
+    if (source->dtype == VJP_F32)
+        return (double)(float)value;
+    double size = fabs(value), normal = source->normal;
+    double unit = power_of(size > normal ? size : normal) * source->unit;
+    double rounded = rint(value / unit) * unit;
+    return fabs(rounded) > source->largest ? copysign(INFINITY, rounded) : rounded;
 }
 
 /* A gradient that brings slope * g to the target, or some ULP below it. */
-static double gradient_towards(const gradient_source *source, double slope, double target)
+IN_LOOPS double gradient_towards(const gradient_source *source, double slope, double target)
 {
-    double g = nearest(source->dtype, target * (1 - 4 * source->unit) / slope);
+    double g = nearest(source, target * (1 - 4 * source->unit) / slope);
     return fabs(g) <= source->largest ? g : 1;
 }
 
-double gradient_draw(const gradient_source *source, random_state *random, gradient_kind kind,
-                     double slope)
+IN_LOOPS double drawn(const gradient_source *source, random_state *random, gradient_kind kind,
+                      double slope)
 {
     switch (kind) {
     case GRADIENT_LARGEST:
@@ -206,7 +211,7 @@ double gradient_draw(const gradient_source *source, random_state *random, gradie
     case GRADIENT_BELOW_TWO:
         return source->unit - 2;
     case GRADIENT_MANTISSA:
-        return nearest(source->dtype, 1 + random_unit(random));
+        return nearest(source, 1 + random_unit(random));
     case GRADIENT_ANY:
         return any_finite(random, source->dtype);
     case GRADIENT_BELOW_POWER:
@@ -219,11 +224,81 @@ double gradient_draw(const gradient_source *source, random_state *random, gradie
     }
 }
 
+IN_LOOPS double probed(const gradient_source *source, random_state *random, gradient_kind kind,
+                       double slope, int64_t number)
+{
+    double gradient = drawn(source, random, kind, slope);
+    if (kind != GRADIENT_BELOW_POWER)
+        return gradient;
+    return nearest(source, gradient * (1 - (double)(number % 4) * source->unit));
+}
+
+double gradient_draw(const gradient_source *source, random_state *random, gradient_kind kind,
+                     double slope)
+{
+    return drawn(source, random, kind, slope);
+}
+
 double gradient_probe(const gradient_source *source, random_state *random, gradient_kind kind,
                       double slope, int64_t number)
 {
-    double gradient = gradient_draw(source, random, kind, slope);
-    if (kind != GRADIENT_BELOW_POWER)
-        return gradient;
-    return nearest(source->dtype, gradient * (1 - (double)(number % 4) * source->unit));
+    return probed(source, random, kind, slope, number);
+}
+
+/* One of the kinds that a slope or a single draw decides, and one dtype, are constants here. */
+IN_LOOPS void probe_all(gradient_source source, vjp_dtype dtype, random_state *random,
+                        gradient_kind kind, int64_t n, const double *slopes, double *gradients)
+{
+    random_state local = *random;
+    source.dtype = dtype;
+    for (int64_t i = 0; i < n; i++)
+        gradients[i] = probed(&source, &local, kind, slopes[i], i);
+    *random = local;
+}
+
+IN_LOOPS void any_bits(const format *f, random_state *random, int64_t n, double *gradients)
+{
+    random_state local = *random;
+    for (int64_t i = 0; i < n; i++)
+        gradients[i] = format_finite(f, random_bits(&local) >> (64 - f->width));
+    *random = local;
+}
+
+IN_LOOPS void probe_format(const gradient_source *source, vjp_dtype dtype, const format *f,
+                           random_state *random, gradient_kind kind, int64_t n,
+                           const double *slopes, double *gradients)
+{
+    switch (kind) {
+    case GRADIENT_MANTISSA:
+        probe_all(*source, dtype, random, GRADIENT_MANTISSA, n, slopes, gradients);
+        break;
+    case GRADIENT_ANY:
+        any_bits(f, random, n, gradients);
+        break;
+    case GRADIENT_BELOW_POWER:
+        probe_all(*source, dtype, random, GRADIENT_BELOW_POWER, n, slopes, gradients);
+        break;
+    case GRADIENT_SUBNORMAL:
+        probe_all(*source, dtype, random, GRADIENT_SUBNORMAL, n, slopes, gradients);
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            gradients[i] = drawn(source, random, kind, 0);
+    }
+}
+
+void gradients_probe(const gradient_source *source, random_state *random, gradient_kind kind,
+                     int64_t n, const double *slopes, double *gradients)
+{
+    switch (source->dtype) {
+    case VJP_F32:
+        probe_format(source, VJP_F32, &f32, random, kind, n, slopes, gradients);
+        break;
+    case VJP_F16:
+        probe_format(source, VJP_F16, &f16, random, kind, n, slopes, gradients);
+        break;
+    default:
+        probe_format(source, VJP_BF16, &bf16, random, kind, n, slopes, gradients);
+        break;
+    }
 }

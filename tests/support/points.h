@@ -55,4 +55,9 @@ double gradient_draw(const gradient_source *source, random_state *random, gradie
 double gradient_probe(const gradient_source *source, random_state *random, gradient_kind kind,
                       double slope, int64_t number);
 
+/* gradients_probe - the same for n slopes, numbered from 0, in loops that become vector code: of up
+ * to 32 bits. Where any bits are not finite, the gradient is 0. */
+void gradients_probe(const gradient_source *source, random_state *random, gradient_kind kind,
+                     int64_t n, const double *slopes, double *gradients);
+
 #endif
