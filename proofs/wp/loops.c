@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loops.c - what layout.c does to addresses, for Frama-C's WP.
  *
- * A loop's lowest and highest byte offset of an operand are its first offset less the ways along its dims
- * that lead down, or plus those that lead up. turn_upwards() leaves both as they are; insert_sorted() loses
- * no dim and changes none; where can_merge() allows it, the way along the merged dim is the sum of both
- * (merged_way). Nothing of that overflows.
+ * A loop's lowest and highest byte offset of an operand are its first offset less the ways along its
+ * dims that lead down, or plus those that lead up. turn_upwards() leaves both as they are;
+ * insert_sorted() loses no dim and changes none; where can_merge() allows it, the way along the
+ * merged dim is the sum of both (merged_way). Nothing of that overflows.
  *
- * Not proved: that merge() and vjpi_layout() call them as their contracts want, and that the lengths of
- * merged dims can be multiplied, which is so because their product is at most the number of elements. */
+ * Not proved: that merge() and vjpi_layout() call them as their contracts want, and that the lengths
+ * of merged dims can be multiplied, which is so because their product is at most the number of
+ * elements. */
 #include "descriptors.h"
 
 #include "core/layout.h"
 
-/* From the first to the last index of a dim, and how far that is down or up; provers see them only where
- * reveal() is called. */
+/* From the first to the last index of a dim, and how far that is down or up; provers see them only
+ * where reveal() is called. */
 #ifdef DEFINITIONS
 /*@ logic integer way(integer n, integer step) = (n - 1) * step;
     logic integer fall(integer n, integer step) = way(n, step) < 0 ? -way(n, step) : 0;
@@ -57,8 +58,8 @@ static void merged_way(int64_t outer, int64_t inner, int64_t step) {}
 
 static int32_t place; /* where insert_sorted() put a dim */
 
-/* What C says of `*to = *from`, which run.sh writes as a call: of a struct with an array, provers do not see
- * what that does to the elements. */
+/* What C says of `*to = *from`, which run.sh writes as a call: of a struct with an array, provers do
+ * not see what that does to the elements. */
 /*@ requires \valid(to) && \valid_read(from) && (to == from || \separated(to, from));
     assigns *to;
     ensures to->n == \old(from->n) && to->reduced == \old(from->reduced);
