@@ -385,11 +385,15 @@ suite_proofs() {
     check "descriptors with any fields (Eva)" proofs/eva/run.sh tensors
     check "calls with any descriptors (Eva)" proofs/eva/run.sh calls
     check "a fault in the check of a descriptor is found (Eva)" \
-        proofs/eva/run.sh --refute tensors 's/ || tensor->ndim > VJP_MAX_DIMS//'
+        proofs/eva/run.sh --refute tensors core/check.c 's/ || tensor->ndim > VJP_MAX_DIMS//'
     check "a fault in the check of a call is found (Eva)" \
-        proofs/eva/run.sh --refute calls 's/s >= 0 && //'
+        proofs/eva/run.sh --refute calls core/check.c 's/s >= 0 && //'
+    check "loops and walks over them, of any calls (Eva)" proofs/eva/run.sh loops
+    check "a fault in a walk is found (Eva)" \
+        proofs/eva/run.sh --refute loops cpu/nest.c 's/int32_t a = to - 1; a >= from/int32_t a = to; a >= from/'
     check "elements lie in their spans; faults are found (WP)" proofs/wp/run.sh spans
     check "the search for overlaps is safe and ends; faults are found (WP)" proofs/wp/run.sh search
+    check "dims are reversed and sorted; faults are found (WP)" proofs/wp/run.sh loops
 }
 
 suite_proofs_quick() {

@@ -3,23 +3,41 @@
 #
 # run.sh HARNESS - analyse one of the programs in this folder with Frama-C's Eva, and fail if it
 # cannot exclude a runtime error. tensors: the helpers that describe tensors, and the check of one
-# descriptor; calls: the check of a whole call.
-# run.sh --refute HARNESS SED - the same with this change to core/check.c: it must fail.
+# descriptor; calls: the check of a whole call; loops: what follows it, a loop and the walk over it.
+# run.sh --refute HARNESS FILE SED - the same with this change to FILE, core/check.c or cpu/nest.c: it must
+# fail.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$PWD/build/proofs/eva
 mkdir -p "$work"
 change=
+changed=
 if [ "$1" = --refute ]; then
-    change=$3
+    changed=$3
+    change=$4
     shift
 fi
 harness=$1
-sed "$change" src/core/check.c >"$work/check.c"
-if [ -n "$change" ] && cmp -s src/core/check.c "$work/check.c"; then
-    echo "check.c has no $change"
-    exit 1
-fi
+
+# text_of FILE - a file of src, with the change if it is for this one
+text_of() {
+    if [ "$1" != "$changed" ]; then
+        cat "src/$1"
+        return
+    fi
+    sed "$change" "src/$1" >"$work/changed.c"
+    if cmp -s "src/$1" "$work/changed.c"; then
+        echo "$1 has no $change" >&2
+        exit 1
+    fi
+    cat "$work/changed.c"
+}
+
+text_of core/check.c >"$work/check.c"
+for name in core/layout cpu/nest; do
+    text_of $name.c >"$work/${name#*/}.c"
+    proofs/wp/weave.py "$work/${name#*/}.c" "proofs/eva/${name#*/}.acsl" >"$work/woven_${name#*/}.c"
+done
 
 # The part of check.c that looks at one descriptor alone, and the rest. calls.c has a stand-in for
 # check_shape.
@@ -33,6 +51,7 @@ grep -q '^static vjp_status check_shape_of_one' "$work/tensors_together.c"
 
 case $harness in
 calls) precision="-eva-min-loop-unroll 14 -eva-slevel-function view_param:200" ;;
+loops) precision="-eva-min-loop-unroll 22 -no-warn-signed-overflow -warn-special-float none" ;;
 *) precision="-eva-auto-loop-unroll 200" ;;
 esac
 

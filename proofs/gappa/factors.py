@@ -105,7 +105,9 @@ def formula_of(name, dtype):
 @functools.lru_cache(None)
 def cells_of(name, dtype):
     """Intervals of t = -|src|."""
-    return [(-number_of(high), -number_of(low)) for low, high in pieces_of(formula_of(name, dtype).setting("cells"))]
+    formula = formula_of(name, dtype)
+    pieces = pieces_of(formula.filled(formula.setting(f"cells {dtype}", "")))
+    return [(-number_of(high), -number_of(low)) for low, high in pieces]
 
 
 def exact_values(formula, t):

@@ -131,17 +131,19 @@ class Formula:
         """How far the formula without rounding is from the function that it stands for: the product of the
         polynomials' relative errors; only in the pieces that meet the interval `at`.
         @approximates POLYNOMIAL ~ FUNCTION on LOW .. HIGH in PIECES, LOW .. HIGH in PIECES.
-        @far NAME LOW HIGH: for the rest of the range by mills.py."""
+        @far NAME LOW: for the rest of the range by mills.py."""
         total = Fraction(1)
         for text in self.settings("approximates"):
             polynomial, function, ranges = re.fullmatch(r"(.*) ~ (.*) on (.*)", self.filled(text)).groups()
             polynomial = re.sub(r"(\w+)\[(.*?)\]",
                                 lambda m: nested(coefficients(m.group(1), self.dtype), f"({m.group(2)})"), polynomial)
             errors = [polynomial_error(polynomial, function, *piece) for piece in pieces_of(ranges) if meet(piece, at)]
-            for name, low, high in (far.split() for far in self.settings("far")):
-                root = Fraction(self.constant("root_of_gelu"))
-                if meet((low, high), at):
-                    errors.append(far_error(name, self.dtype, root, Fraction(low), Fraction(high)))
+            for name, low in (far.split() for far in self.settings("far")):
+                root, scale = Fraction(self.constant("root_of_gelu")), exact(constant("GELU_K", self.dtype))
+                furthest = exact(constant("GELU_FURTHEST", self.dtype))
+                high = (furthest - scale) / (furthest + scale)
+                if meet((low, str(high)), at):
+                    errors.append(far_error(name, self.dtype, root, Fraction(low), high))
             error = max(errors)
             total *= 1 + error * (1 + self.format.unit)
         return total - 1

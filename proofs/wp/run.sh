@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh spans | search - prove with Frama-C's WP what proofs/wp/NAME.c says of a few functions
+# run.sh spans | search | loops - prove with Frama-C's WP what proofs/wp/NAME.c says of a few functions
 # of src/core, and that the proof fails for sources with a fault. The logs are in build/proofs/wp.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -114,6 +114,19 @@ vjpi_overlaps_itself,vjpi_same_view,accepted_is_small,factor_fits,outer_factor,\
 sum_of_products
     prove_wide wide floor_multiple,floor_divide,find,has_solution,is_nested,vjpi_overlap,between
     refute prove_wide overlap is_nested 's/int i = all->count - 1;/int i = all->count;/'
+}
+
+weave_loops() {
+    sed -i -E 's/(loop->dims\[.*\]|\*outer) = (loop->dims\[.*\]|\*[a-z]+);/copy_dim(\&\1, \&\2);/' \
+        "$work/src/layout.c"
+    weave layout loops turn_upwards magnitude insert_sorted can_merge
+}
+
+prove_loops() {
+    prove definitions reveal -DDEFINITIONS
+    prove loops turn_upwards,magnitude,insert_sorted,can_merge,one_more,merged_way
+    refute prove layout turn_upwards 's/(dim->n - 1) \*/dim->n */'
+    refute prove layout insert_sorted 's/loop->dims\[at - 1\];/loop->dims[at];/'
 }
 
 cp src/core/check.c src/core/layout.c src/core/overlap.c "$work/src/"

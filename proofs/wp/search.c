@@ -83,6 +83,10 @@ static void outer_factor(int64_t a, int64_t b, int64_t c) {}
     ensures step * (a + b) == step * a + step * b; */
 static void sum_of_products(int64_t step, int64_t a, int64_t b) {}
 
+/*@ assigns \nothing;
+    ensures step * -a == -(step * a); */
+static void negated(int64_t step, int64_t a) {}
+
 /*@ requires 1 <= step && low <= v <= high;
     terminates \true;
     assigns \nothing;
