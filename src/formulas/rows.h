@@ -35,8 +35,8 @@ INLINE V softmax_max(V most, int inf_as_zero)
 #define REACH 116      /* exp(-REACH) is 0 */
 
 /* exp(x - most) where the lanes have an estimate of 2^a, in half the instructions: with an estimate
- * within 2^-22 of it, relative to it, and four roundings, within about 2^-21. What depends on `most`
- * alone is computed once per row.
+ * within 2^-22 of it, relative to it, and four roundings, within about 2^-21. What depends on
+ * `most` alone is computed once per row.
  *
  * The estimate gets a multiple of 2^-12; what is left of the exponent, f, is so small that 2^f is
  * 1 + f * ln 2. For x - most to be exact, most is subtracted from x where it is large, and from
